@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * disk, private: the open disk, the watchdog's book of reads, and the looks at first bytes that
+ * the files of this folder share.
+ */
+#ifndef WINCH_DISK_INTERNAL_H
+#define WINCH_DISK_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "disk/disk.h"
+
+/* ---- blocked.c: how long reads take ------------------------------------------------------ */
+
+/* More reads at one time than the largest number of workers; what finds no slot goes unwatched. */
+#define BLOCKED_SLOTS 512
+
+struct blocked_slot {
+    _Atomic uint64_t started_ns; /* 0: free */
+    _Atomic uint64_t offset;
+    uint64_t padding[6]; /* one cache line each, so that threads do not share one */
+};
+
+struct blocked {
+    struct blocked_slot slots[BLOCKED_SLOTS];
+    _Atomic uint64_t longest_ms;
+    uint64_t longest_offset; /* lock */
+    pthread_mutex_t lock;
+};
+
+/* A read begins; the result goes to blocked_end() on the same thread. Never blocks. */
+struct blocked_slot *blocked_begin(struct blocked *blocked, uint64_t offset,
+                                   uint64_t *ret_start_ns);
+void blocked_end(struct blocked *blocked, struct blocked_slot *slot, uint64_t start_ns,
+                 uint64_t offset);
+uint64_t blocked_longest_ms(struct blocked *blocked, uint64_t *ret_offset);
+
+/* ---- disk.c ------------------------------------------------------------------------------ */
+
+struct disk {
+    char *path;
+    int fd;
+    uint64_t size_bytes;
+    uint32_t sector_bytes;
+    int (*fault)(void *self, uint64_t offset, size_t len);
+    void *fault_self;
+    struct blocked blocked;
+};
+
+/* ---- content.c, encrypted.c: what the first bytes say ------------------------------------ */
+
+/* Bytes at the start of a partition that the own looks need; a shorter partition gives fewer. */
+#define CONTENT_HEAD_BYTES 65536
+
+/* Sets content, content_name, serial and advice of `partition` from its first bytes and returns
+ * true, or returns false and leaves the rest to libblkid. */
+bool content_recognise(const uint8_t *head, size_t len, struct disk_partition *partition);
+/* The same from the partition's type in the table: reserved, dynamic, Storage Spaces, and its role. */
+bool content_by_type(struct disk_partition *partition, bool has_private_header);
+/* A file that holds a disk in another form than raw bytes: fills the name and the advice, which
+ * quotes `path`. `head` are the first bytes; `tail` the last 512 or NULL. */
+bool content_container(const uint8_t *head, size_t len, const uint8_t *tail, const char *path,
+                       struct disk_partition *partition);
+/* Is `tail` the footer of a fixed VHD, whose bytes before it are the raw disk? */
+bool content_is_fixed_vhd(const uint8_t *tail);
+/* The header that Windows writes for a dynamic disk at sector 6 of an MBR disk. */
+#define CONTENT_PRIVATE_HEADER_OFFSET (UINT64_C(6) * 512)
+bool content_is_private_header(const uint8_t *sector);
+bool content_is_zero(const uint8_t *head, size_t len);
+void content_set(struct disk_partition *partition, enum disk_content content, const char *name,
+                 const char *advice);
+/* BitLocker in all its forms: the usual header, clear key, and To Go, which looks like FAT. */
+bool content_is_bitlocker(const uint8_t *head, size_t len);
+
+/* ---- gpt.c: our own look at a GPT -------------------------------------------------------- */
+
+#define GPT_HEADER_BYTES 92
+#define GPT_ENTRIES_MAX 1024
+
+struct gpt_header {
+    uint64_t my_sector;
+    uint64_t other_sector; /* of the other copy */
+    uint64_t first_usable;
+    uint64_t last_usable;
+    uint64_t entries_sector;
+    uint32_t entry_count;
+    uint32_t entry_bytes;
+    uint32_t entries_crc32;
+    char guid[40];
+};
+
+/* `sector` holds at least `len` bytes of the sector at number `at`. False: no valid header there. */
+bool gpt_parse_header(const uint8_t *sector, size_t len, uint64_t at,
+                      struct gpt_header *ret_header);
+/* CRC-32 (IEEE) as the GPT uses it. */
+uint32_t gpt_crc32(const void *bytes, size_t len);
+/* One entry; false when it is unused. Positions are not checked against any device. */
+bool gpt_parse_entry(const uint8_t *entry, const struct gpt_header *header, uint32_t sector_bytes,
+                     struct disk_partition *ret_partition);
+/* Header and entries from the sector `at`, both with the right checksum. `ret_entries` is the
+ * caller's to free. False: not valid, not readable, or out of memory. */
+bool gpt_read(struct disk *disk, uint64_t at, struct gpt_header *ret_header, uint8_t **ret_entries);
+/* Text form of a GUID as it lies on the disk, lower case. */
+void gpt_format_guid(const uint8_t guid[16], char out[40]);
+
+/* ---- probe.c: libblkid ------------------------------------------------------------------- */
+
+/* Table name ("gpt", "mbr", …) and partitions as libblkid sees them; 0 with layout->table empty when
+ * it sees no table. */
+int probe_table(struct disk *disk, struct disk_layout *layout, struct error *err) WARN_UNUSED;
+/* What libblkid says about the partition's window: the label in any case; for what content.c did not
+ * recognise also content, content_name, serial and advice. False: it knows nothing. */
+bool probe_content(struct disk *disk, struct disk_partition *partition);
+/* Copy text from outside, cut at a code point; empty when it is not UTF-8. */
+void probe_copy_text(char *to, size_t size, const char *from);
+
+/* ---- layout.c ---------------------------------------------------------------------------- */
+
+/* Append a zeroed partition; NULL when DISK_PARTITION_MAX is reached. The array has that size from
+ * the start. */
+struct disk_partition *layout_append(struct disk_layout *layout);
+
+#endif

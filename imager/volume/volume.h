@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * volume: an NTFS volume, read-only. libntfs-3g mounts it through our own device operations and reads
+ * the streams that need more than extents; records are parsed by our own bounds-checked scanner.
+ * The only folder that includes ntfs-3g headers. Everything that comes from the disk is hostile.
+ */
+#ifndef WINCH_VOLUME_H
+#define WINCH_VOLUME_H
+
+#include "base/base.h"
+#include "disk/disk.h"
+
+/* One NTFS volume inside a disk. The disk must outlive it. Thread: volume_open, _free and _scan on one
+ * thread; the functions marked so from any. */
+struct volume;
+
+/* Errors: STOP_RUN exit 6 with a sentence: no NTFS boot sector, corrupt boot sector (which field),
+ * larger than its partition or device (truncated image: by how much), mount refused (what libntfs-3g
+ * says in words). A $MFTMirr that differs from $MFT is not an error: reads of the mirror are answered
+ * from $MFT, and info.mirror_differs says so. */
+struct volume *volume_open(struct disk *disk, uint64_t offset_bytes, uint64_t size_bytes,
+                           struct error *err);
+void volume_free(struct volume *volume);
+
+struct volume_info {
+    uint64_t serial;
+    char label[256]; /* UTF-8 */
+    uint32_t sector_bytes;
+    uint32_t cluster_bytes;
+    uint32_t record_bytes;
+    uint64_t cluster_count;
+    uint64_t mft_records; /* records in $MFT, used or not */
+    uint8_t version_major, version_minor;
+    bool dirty;      /* the dirty flag: was not unmounted cleanly */
+    bool hibernated; /* hiberfil.sys of a sleeping Windows */
+    bool log_clean;  /* $LogFile says: cleanly unmounted */
+    bool log_cached; /* restart page 2.0 with open client: metadata kept in Windows cache */
+    bool mirror_differs;
+    uint64_t log_lsn; /* current LSN of the newest restart area, 0 if unreadable */
+};
+const struct volume_info *volume_get_info(const struct volume *volume);
+
+/* ---- the scan ---------------------------------------------------------------------------- */
+
+#define VOLUME_HOLE UINT64_MAX
+#define VOLUME_REF_RECORD(ref) ((ref)&0xFFFFFFFFFFFFULL)
+#define VOLUME_REF_SEQUENCE(ref) ((uint16_t)((ref) >> 48))
+
+struct volume_extent {
+    uint64_t cluster;  /* first cluster on the volume, or VOLUME_HOLE */
+    uint64_t clusters; /* length */
+};
+
+enum volume_form {
+    VOLUME_RESIDENT,
+    VOLUME_PLAIN,  /* extents without a hole */
+    VOLUME_SPARSE, /* extents with holes */
+    VOLUME_LZNT1,  /* compressed: through volume_reader */
+    VOLUME_EFS,    /* encrypted attribute flag */
+};
+
+struct volume_stream {
+    const uint16_t *name; /* host order, not terminated; length 0: the unnamed data */
+    uint8_t name_len;
+    enum volume_form form;
+    uint16_t attribute_flags;
+    uint64_t size_bytes;
+    uint64_t valid_bytes;                /* ≤ size_bytes; behind it the stream reads as zeros */
+    uint64_t allocated_bytes;            /* on disk */
+    uint64_t record;                     /* record that holds a resident stream */
+    const struct volume_extent *extents; /* NULL for resident */
+    size_t extent_count;
+    const char *problem; /* NULL, or why the extents cannot be trusted: do not read by them */
+};
+
+struct volume_name {
+    uint64_t parent_ref; /* record and sequence */
+    const uint16_t *units;
+    uint8_t len;
+    uint8_t space; /* 0 POSIX, 1 Win32, 2 DOS, 3 Win32 and DOS */
+};
+
+/* One base record in use, its extension records merged in. Valid during the callback only. */
+struct volume_entry {
+    uint64_t record;
+    uint16_t sequence;
+    bool directory;
+    /* Why the record cannot be trusted as a whole ("bad-record"), or NULL. What could be read is
+     * filled in all the same, so that it can be named. */
+    const char *problem;
+    const struct volume_name *names; /* Win32, POSIX and DOS names, each hard link once */
+    size_t name_count;
+    const struct volume_stream *streams; /* $DATA attributes, by name */
+    size_t stream_count;
+    bool has_standard;
+    uint64_t created, modified, changed, accessed; /* 100 ns since 1601, UTC */
+    uint32_t file_attributes;                      /* FILE_ATTRIBUTE_* of $STANDARD_INFORMATION */
+    uint32_t security_id, owner_id;
+    uint64_t usn;
+    uint64_t lsn;
+    uint16_t link_count;
+    bool case_sensitive;
+    uint32_t reparse_tag;   /* 0: no $REPARSE_POINT */
+    const uint8_t *reparse; /* whole attribute value, header included; at most 16 KiB */
+    size_t reparse_len;
+    const uint8_t *object_id; /* 16 bytes or NULL */
+    const uint8_t *ea;        /* $EA value or NULL; at most 64 KiB */
+    size_t ea_len;
+    const uint8_t *security; /* $SECURITY_DESCRIPTOR of the record itself (NTFS 1.2), or NULL */
+    size_t security_len;
+    const uint8_t *efs; /* $EFS value of $LOGGED_UTILITY_STREAM, or NULL */
+    size_t efs_len;
+    uint64_t unnamed_directory_index_bytes; /* size of $I30, for reports; 0 if none */
+};
+
+/* Numbers of a scan; each counted where it is seen, none derived from another. */
+struct volume_scan_totals {
+    uint64_t records;        /* looked at */
+    uint64_t records_in_use; /* header flag or $MFT:$BITMAP */
+    uint64_t bases;          /* handed to `entry` */
+    uint64_t extensions;     /* in use, named by their base's attribute list */
+    uint64_t stray;          /* handed to `stray` */
+    uint32_t mft_crc32c;     /* of all record bytes as they stand on the disk */
+};
+
+struct volume_visitor {
+    /* A base record. -1 stops the scan with that error. */
+    int (*entry)(void *self, const struct volume_entry *entry, struct error *err);
+    /* A record in use that is no good as a base nor as an extension: torn (BAAD), no FILE signature,
+     * header and bitmap disagree, an extension that no attribute list names. `base` is what it claims
+     * as its base or 0. `why` is a sentence part. */
+    int (*stray)(void *self, uint64_t record, uint16_t sequence, uint64_t base, const char *why,
+                 struct error *err);
+    /* Progress; may be NULL. */
+    void (*progress)(void *self, uint64_t records_done, uint64_t records_total);
+    void *self;
+};
+
+/* One pass over $MFT in blocks of 1 MiB, then a second look at base records with an attribute list.
+ * An extension counts only if its base's $ATTRIBUTE_LIST names it with the same record, sequence,
+ * type, name and first VCN, and the pieces tile the stream without gap or overlap. Bases come in
+ * record order, those with attribute lists after the others. Records 0–23 are handed over like all
+ * others (their $DATA extents too); a record in use in the bitmap only, or in the header only, is a
+ * stray, except records 12–23 which Windows reserves: they are handed over as bases with no names. */
+int volume_scan(struct volume *volume, const struct volume_visitor *visitor,
+                struct volume_scan_totals *ret_totals, struct error *err) WARN_UNUSED;
+
+/* Distinct security descriptors from $Secure:$SDS: id and self-relative binary. A damaged entry is
+ * skipped and counted. */
+int volume_read_security(struct volume *volume,
+                         int (*each)(void *self, uint32_t id, const uint8_t *bytes, size_t len,
+                                     struct error *err),
+                         void *self, uint64_t *ret_damaged, struct error *err) WARN_UNUSED;
+
+/* ---- reading contents -------------------------------------------------------------------- */
+
+/* Byte position on the disk (not the volume) of an extent or of a record: for ordering. */
+uint64_t volume_cluster_position(const struct volume *volume, uint64_t cluster);
+uint64_t volume_record_position(const struct volume *volume, uint64_t record);
+
+/* `count` records from `first`, as they stand on the disk, into buf (count × record_bytes). Records
+ * need not be neighbours on the disk. Thread: any. */
+int volume_read_records(struct volume *volume, uint64_t first, size_t count, void *buf,
+                        struct error *err) WARN_UNUSED;
+
+/* Undo the fix-ups of one raw record in place and find a resident $DATA stream in it. `ret_bytes`
+ * points into `record`. Fails as FAIL_ENTRY "bad-record" if the record is torn, has another sequence
+ * (skipped when `sequence` is 0), or the stream is not there. Idempotence: call fix_up once per record,
+ * then find any number of streams. Thread: any. */
+int volume_record_fix_up(const struct volume *volume, void *record, uint64_t number,
+                         struct error *err) WARN_UNUSED;
+int volume_record_resident(const struct volume *volume, const void *record, const uint16_t *name,
+                           uint8_t name_len, const uint8_t **ret_bytes, uint32_t *ret_len,
+                           struct error *err) WARN_UNUSED;
+
+/* One thread's own libntfs-3g handle (mounted at the first use), with the last opened stream cached. */
+struct volume_reader;
+struct volume_reader *volume_reader_new(struct volume *volume, struct error *err);
+void volume_reader_free(struct volume_reader *reader);
+/* Read a stream through libntfs-3g: compressed ones, and any whose extents are not trusted. Returns
+ * the count (between 1 and len for an offset below the size) or -1: FAIL_ENTRY "bad-record" (library
+ * says no), "stale-reference" (the record has another sequence), "bad-sector". Reads of 64 KiB
+ * multiples, aligned, are fastest. */
+ssize_t volume_reader_read(struct volume_reader *reader, uint64_t record, uint16_t sequence,
+                           const uint16_t *name, uint8_t name_len, uint64_t offset, void *buf,
+                           size_t len, struct error *err) WARN_UNUSED;
+
+#endif
