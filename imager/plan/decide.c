@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What becomes of every entry and every stream. Order matters: what is left out is not judged, a
+ * tag is looked at before the data, because the data of a tagged file may be zeros.
+ */
+#include "plan/plan_internal.h"
+
+#define TAG_SIS 0x80000007U
+#define ATTRIBUTE_FLAG_ENCRYPTED 0x4000U
+
+static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
+    [PLAN_CODE_SEND] = {PLAN_SEND, NULL, NULL},
+    [PLAN_CODE_DIRECTORY] = {PLAN_DIRECTORY, NULL, NULL},
+    [PLAN_CODE_DIRECTORY_BARE] = {PLAN_DIRECTORY, NULL, NULL},
+    [PLAN_CODE_LINK] = {PLAN_LINK, NULL, NULL},
+    [PLAN_CODE_SYSTEM] = {PLAN_EXCLUDED, REASON_SYSTEM, "part of the file system itself"},
+    [PLAN_CODE_LEFT_BY_DEFAULT] = {PLAN_EXCLUDED, REASON_EXCLUDED, "left out by default"},
+    [PLAN_CODE_LEFT_BY_PATTERN] = {PLAN_EXCLUDED, REASON_EXCLUDED, "matches an --exclude"},
+    [PLAN_CODE_NOT_INCLUDED] = {PLAN_EXCLUDED, REASON_EXCLUDED, "matches no --include"},
+    [PLAN_CODE_OTHER_SIZE] = {PLAN_EXCLUDED, REASON_EXCLUDED,
+                              "smaller than --min-size or larger than --max-size"},
+    [PLAN_CODE_NO_STREAMS] = {PLAN_EXCLUDED, REASON_EXCLUDED,
+                              "alternate streams are left out by --streams none"},
+    [PLAN_CODE_BAD_RECORD] = {PLAN_FAILED, REASON_BAD_RECORD, "the $MFT record is damaged"},
+    [PLAN_CODE_NO_DATA] = {PLAN_FAILED, REASON_BAD_RECORD, "the file has no data attribute"},
+    [PLAN_CODE_DIRECTORY_DATA] = {PLAN_FAILED, REASON_BAD_RECORD,
+                                  "a directory cannot have data without a stream name"},
+    [PLAN_CODE_TOO_MANY_STREAMS] = {PLAN_FAILED, REASON_BAD_RECORD,
+                                    "the file has more than 65,536 streams"},
+    [PLAN_CODE_WOF] = {PLAN_FAILED, REASON_REPARSE,
+                       "CompactOS-compressed files cannot be decoded by this version"},
+    [PLAN_CODE_DEDUP] = {PLAN_FAILED, REASON_DEDUP,
+                         "the content was moved away by Windows Data Deduplication"},
+    [PLAN_CODE_CLOUD] = {PLAN_FAILED, REASON_CLOUD,
+                         "a cloud placeholder: the content is not, or not wholly, on this disk"},
+    [PLAN_CODE_SIS] = {PLAN_FAILED, REASON_REPARSE,
+                       "the content was moved away by Single Instance Storage"},
+    [PLAN_CODE_REPARSE] = {PLAN_FAILED, REASON_REPARSE,
+                           "a reparse point of a kind that is not known, whose content is not, or "
+                           "not wholly, here"},
+    [PLAN_CODE_EFS] = {PLAN_FAILED, REASON_EFS, "encrypted by Windows (EFS)"},
+    [PLAN_CODE_TOO_LARGE] = {PLAN_FAILED, REASON_TOO_LARGE,
+                             "larger than 5 TiB, the most that an object can hold"},
+};
+
+static const uint16_t wof_stream[] = {'W', 'o', 'f', 'C', 'o', 'm', 'p', 'r', 'e',
+                                      's', 's', 'e', 'd', 'D', 'a', 't', 'a'};
+
+static const struct volume_stream *find_unnamed(const struct volume_entry *entry);
+static bool is_directory(const struct volume_entry *entry);
+static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
+                                    const struct volume_stream *unnamed);
+static enum plan_code decide_data(const struct volume_stream *stream);
+static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
+                                     const struct volume_stream *stream);
+static bool is_wof_stream(const struct volume_stream *stream);
+
+enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_entry *entry,
+                                 const struct plan_surroundings *around)
+{
+    if (around->system) {
+        return PLAN_CODE_SYSTEM;
+    }
+    if (around->exclusion != PLAN_TAKEN) {
+        return around->exclusion == PLAN_LEFT_BY_DEFAULT ? PLAN_CODE_LEFT_BY_DEFAULT
+                                                         : PLAN_CODE_LEFT_BY_PATTERN;
+    }
+    bool directory = is_directory(entry);
+    if (!around->included && !directory) {
+        return PLAN_CODE_NOT_INCLUDED;
+    }
+    if (entry->problem != NULL) {
+        return PLAN_CODE_BAD_RECORD;
+    }
+    const struct volume_stream *unnamed = find_unnamed(entry);
+    bool link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
+    if (link && (directory || unnamed == NULL || !plan_data_any(unnamed))) {
+        return around->included ? PLAN_CODE_LINK : PLAN_CODE_NOT_INCLUDED;
+    }
+    if (directory) {
+        return around->included ? PLAN_CODE_DIRECTORY : PLAN_CODE_DIRECTORY_BARE;
+    }
+    if (unnamed != NULL &&
+        (unnamed->size_bytes < plan->min_size_bytes ||
+         (plan->max_size_bytes != 0 && unnamed->size_bytes > plan->max_size_bytes))) {
+        return PLAN_CODE_OTHER_SIZE;
+    }
+    enum plan_code code = decide_tagged(plan, entry, unnamed);
+    if (code != PLAN_CODE_SEND) {
+        return code;
+    }
+    return unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
+}
+
+enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
+                                  const struct volume_entry *entry, size_t stream)
+{
+    const struct volume_stream *data = &entry->streams[stream];
+    if (decisions[code].state == PLAN_EXCLUDED || code == PLAN_CODE_BAD_RECORD) {
+        return code;
+    }
+    if (stream > UINT16_MAX) {
+        return PLAN_CODE_TOO_MANY_STREAMS;
+    }
+    if (data->name_len == 0) {
+        return decide_unnamed(code, entry, data);
+    }
+    if (code == PLAN_CODE_WOF && is_wof_stream(data)) {
+        return code;
+    }
+    if (plan->streams == PLAN_STREAMS_NONE) {
+        return PLAN_CODE_NO_STREAMS;
+    }
+    return code == PLAN_CODE_DIRECTORY_BARE ? PLAN_CODE_NOT_INCLUDED : decide_data(data);
+}
+
+struct plan_decision plan_decision_of(enum plan_code code)
+{
+    return decisions[code];
+}
+
+struct plan_decision plan_entry_decision(const struct plan *plan, uint32_t entry)
+{
+    return decisions[plan->codes[entry]];
+}
+
+struct plan_decision plan_stream_decision(const struct plan *plan, const struct catalog_view *view,
+                                          unsigned stream)
+{
+    enum plan_code code = (enum plan_code)plan->codes[view->index];
+    return decisions[plan_decide_stream(plan, code, &view->entry, stream)];
+}
+
+const char *plan_form_name(const struct catalog_view *view, unsigned stream)
+{
+    static const char *const names[] = {
+        [VOLUME_RESIDENT] = "resident", [VOLUME_PLAIN] = "plain", [VOLUME_SPARSE] = "sparse",
+        [VOLUME_LZNT1] = "lznt1",       [VOLUME_EFS] = "efs",
+    };
+    const struct volume_stream *data = &view->entry.streams[stream];
+    if (data->name_len == 0) {
+        enum plan_reparse kind = plan_classify_reparse(view->entry.reparse_tag);
+        if (kind == PLAN_REPARSE_WOF || kind == PLAN_REPARSE_DEDUP) {
+            return kind == PLAN_REPARSE_WOF ? "wof" : "dedup";
+        }
+    }
+    return names[data->form];
+}
+
+static const struct volume_stream *find_unnamed(const struct volume_entry *entry)
+{
+    for (size_t i = 0; i < entry->stream_count; i++) {
+        if (entry->streams[i].name_len == 0) {
+            return &entry->streams[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_directory(const struct volume_entry *entry)
+{
+    return entry->directory || entry->unnamed_directory_index_bytes != 0;
+}
+
+static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
+                                    const struct volume_stream *unnamed)
+{
+    if (entry->reparse_tag == TAG_SIS) {
+        return PLAN_CODE_SIS;
+    }
+    bool present = unnamed != NULL && plan_data_present(entry, unnamed, plan->cluster_bytes);
+    switch (plan_classify_reparse(entry->reparse_tag)) {
+    case PLAN_REPARSE_WOF:
+        return PLAN_CODE_WOF;
+    case PLAN_REPARSE_DEDUP:
+        return PLAN_CODE_DEDUP;
+    case PLAN_REPARSE_CLOUD:
+        return present ? PLAN_CODE_SEND : PLAN_CODE_CLOUD;
+    case PLAN_REPARSE_OTHER:
+        return present ? PLAN_CODE_SEND : PLAN_CODE_REPARSE;
+    case PLAN_REPARSE_NONE:
+    case PLAN_REPARSE_LINK: /* one with data of its own: nothing else would keep them */
+        break;
+    }
+    return PLAN_CODE_SEND;
+}
+
+static enum plan_code decide_data(const struct volume_stream *stream)
+{
+    if (stream->form == VOLUME_EFS || (stream->attribute_flags & ATTRIBUTE_FLAG_ENCRYPTED) != 0) {
+        return PLAN_CODE_EFS;
+    }
+    return stream->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_SEND;
+}
+
+/* Folders and links may carry an empty one. */
+static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
+                                     const struct volume_stream *stream)
+{
+    return is_directory(entry) && stream->size_bytes > 0 ? PLAN_CODE_DIRECTORY_DATA : code;
+}
+
+static bool is_wof_stream(const struct volume_stream *stream)
+{
+    if (stream->name_len != ARRAY_LEN(wof_stream)) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(wof_stream); i++) {
+        if (stream->name[i] != wof_stream[i]) {
+            return false;
+        }
+    }
+    return true;
+}

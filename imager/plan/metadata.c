@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Custom metadata of an object: little, because the manifest has all the rest. */
+#include "plan/plan_internal.h"
+
+#include <string.h>
+
+#define TICKS_PER_SECOND 10000000ULL /* 100 ns each */
+#define SECONDS_1601_TO_1970 11644473600LL
+
+void plan_metadata(const struct plan *plan, const struct plan_task *task,
+                   const struct catalog_view *view, struct text *text)
+{
+    (void)task; /* all streams of a file carry the times of the file */
+    const struct volume_entry *entry = &view->entry;
+    text_add_char(text, '{');
+    if (entry->has_standard) {
+        int64_t seconds = (int64_t)(entry->modified / TICKS_PER_SECOND) - SECONDS_1601_TO_1970;
+        text_printf(text, "\"goog-reserved-file-mtime\":\"%lld\",\"winch-mtime\":\"%llu\",",
+                    (long long)seconds, (unsigned long long)entry->modified);
+    }
+    text_printf(text,
+                "\"winch-record\":\"%llu-%u\",\"winch-run\":", (unsigned long long)entry->record,
+                (unsigned)entry->sequence);
+    text_add_json(text, plan->run, strlen(plan->run));
+    text_add_char(text, '}');
+}
