@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* manifest: what Windows knew of an entry besides its bytes, for a later restore. */
+#include "run/manifest.h"
+
+#include <string.h>
+
+#define EPOCH_1601_TO_1970_S 11644473600LL
+#define TICKS_PER_SECOND 10000000ULL
+
+/* Civil date from days since 1970 (proleptic Gregorian): NTFS times reach from 1601 to 60056, which
+ * gmtime_r also covers but slowly. */
+static void civil_date(int64_t days, int64_t *ret_year, unsigned *ret_month, unsigned *ret_day)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    unsigned day_of_era = (unsigned)(days - era * 146097);
+    unsigned year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    unsigned day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    unsigned shifted = (5 * day_of_year + 2) / 153;
+    *ret_day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    *ret_month = shifted < 10 ? shifted + 3 : shifted - 9;
+    *ret_year = (int64_t)year_of_era + era * 400 + (*ret_month <= 2 ? 1 : 0);
+}
+
+static void add_time(struct text *line, const char *key, uint64_t ticks)
+{
+    int64_t seconds = (int64_t)(ticks / TICKS_PER_SECOND) - EPOCH_1601_TO_1970_S;
+    int64_t days = seconds / 86400;
+    int64_t rest = seconds % 86400;
+    if (rest < 0) {
+        rest += 86400;
+        days--;
+    }
+    int64_t year = 0;
+    unsigned month = 0;
+    unsigned day = 0;
+    civil_date(days, &year, &month, &day);
+    text_printf(line, ",\"%s\":\"%04lld-%02u-%02uT%02u:%02u:%02u.%07uZ\"", key, (long long)year, month,
+                day, (unsigned)(rest / 3600), (unsigned)(rest / 60 % 60), (unsigned)(rest % 60),
+                (unsigned)(ticks % TICKS_PER_SECOND));
+}
+
+static void add_bytes(struct text *line, const char *key, const uint8_t *bytes, size_t len)
+{
+    text_printf(line, ",\"%s\":\"", key);
+    text_add_base64(line, bytes, len);
+    text_add_char(line, '"');
+}
+
+static void add_short_name(const struct run_volume *volume, uint32_t entry, struct text *line)
+{
+    struct catalog_name name;
+    uint16_t units[255];
+    if (!catalog_short_name(volume->catalog, entry, &name) || name.space != 2) {
+        return;
+    }
+    CLEANUP_TEXT struct text utf8 = TEXT_INIT(1024);
+    for (size_t i = 0; i < name.len; i++) {
+        units[i] = read_le16(name.units_le + 2 * i);
+    }
+    for (size_t i = 0; i < name.len;) {
+        char bytes[4];
+        text_add_bytes(&utf8, bytes, utf_put_utf8(utf_next_utf16(units, name.len, &i), bytes));
+    }
+    text_add(line, ",\"short_name\":");
+    text_add_json(line, text_str(&utf8), utf8.len);
+}
+
+void manifest_add_facts(const struct run_volume *volume, const struct catalog_view *view,
+                        struct text *line)
+{
+    const struct volume_entry *entry = &view->entry;
+    if (entry->has_standard) {
+        add_time(line, "mtime", entry->modified);
+        add_time(line, "created", entry->created);
+        add_time(line, "changed", entry->changed);
+        add_time(line, "atime", entry->accessed);
+        text_printf(line, ",\"attributes\":%u", entry->file_attributes);
+        if (entry->security_id != 0) {
+            text_printf(line, ",\"sd\":\"%u\"", entry->security_id);
+        }
+        if (entry->owner_id != 0) {
+            text_printf(line, ",\"owner_id\":\"%u\"", entry->owner_id);
+        }
+        if (entry->usn != 0) {
+            text_printf(line, ",\"usn\":\"%llu\"", (unsigned long long)entry->usn);
+        }
+    }
+    if (entry->case_sensitive) {
+        text_add(line, ",\"case_sensitive\":true");
+    }
+    add_short_name(volume, view->index, line);
+    if (entry->reparse_tag != 0) {
+        text_printf(line, ",\"reparse_tag\":\"0x%08x\"", entry->reparse_tag);
+        add_bytes(line, "reparse", entry->reparse, entry->reparse_len);
+    }
+    if (entry->object_id != NULL) {
+        text_add(line, ",\"object_id\":\"");
+        text_add_hex(line, entry->object_id, 16);
+        text_add_char(line, '"');
+    }
+    if (entry->ea_len > 0) {
+        add_bytes(line, "ea", entry->ea, entry->ea_len);
+    }
+    if (entry->security_len > 0) {
+        add_bytes(line, "security", entry->security, entry->security_len);
+    }
+    if (entry->efs_len > 0) {
+        add_bytes(line, "efs", entry->efs, entry->efs_len);
+    }
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* monitor: looks four times a second. */
+#include "run/monitor.h"
+
+#include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define LOOK_MS 250
+#define WINDOW_LOOKS 40 /* 10 s: long enough to be calm, short enough to be true */
+#define DRAIN_MS 10000
+#define CPU_BOUND 0.85  /* of all cores: above, more of anything else does not help */
+
+struct look {
+    uint64_t at_ms, bytes, read_ns, request_ns, wait_ns, cpu_ns;
+    unsigned throttled;
+};
+
+struct monitor {
+    struct run *run;
+    pthread_t thread;
+    _Atomic bool stopping;
+    struct look looks[WINDOW_LOOKS];
+    size_t look_count; /* all looks so far; looks[i % WINDOW_LOOKS] */
+    uint64_t stop_seen_ms;
+    enum run_limit limit;
+    unsigned cores;
+};
+
+const char *run_limit_name(enum run_limit limit)
+{
+    static const char *const names[] = {"disk", "cpu", "network", "ramp", "server"};
+    return names[limit];
+}
+
+static uint64_t cpu_ns(void)
+{
+    struct rusage usage;
+    (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail for ourselves */
+    return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
+           ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
+}
+
+static unsigned count_cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return count > 0 ? (unsigned)count : 1;
+}
+
+static uint64_t capped(uint64_t value, uint64_t limit)
+{
+    return value < limit ? value : limit;
+}
+
+static void take_look(struct monitor *monitor, struct look *look, struct upload_counters *counters)
+{
+    struct run *run = monitor->run;
+    memset(counters, 0, sizeof(*counters));
+    if (run->engine != NULL) {
+        upload_engine_counters(run->engine, counters);
+    }
+    *look = (struct look){
+        .at_ms = clock_monotonic_ms(),
+        .bytes = capped(run->bytes_done, run->byte_count),
+        .read_ns = counters->read_ns,
+        .request_ns = counters->request_ns,
+        .wait_ns = counters->window_wait_ns,
+        .cpu_ns = cpu_ns(),
+        .throttled = counters->throttled,
+    };
+}
+
+static enum run_limit judge(const struct monitor *monitor, const struct look *from,
+                            const struct look *to)
+{
+    uint64_t wall_ns = (to->at_ms - from->at_ms) * 1000000ULL;
+    uint64_t read = to->read_ns - from->read_ns;
+    uint64_t request = to->request_ns - from->request_ns;
+    uint64_t wait = to->wait_ns - from->wait_ns;
+    double cpu = wall_ns > 0 ? (double)(to->cpu_ns - from->cpu_ns) / (double)wall_ns : 0.0;
+    if (to->throttled > from->throttled || wait > read + request) {
+        return RUN_LIMIT_SERVER;
+    }
+    if (cpu > CPU_BOUND * monitor->cores) {
+        return RUN_LIMIT_CPU;
+    }
+    return read > request ? RUN_LIMIT_DISK : RUN_LIMIT_NETWORK;
+}
+
+static void tell(struct monitor *monitor)
+{
+    struct run *run = monitor->run;
+    struct upload_counters counters;
+    struct look now;
+    take_look(monitor, &now, &counters);
+    size_t count = monitor->look_count;
+    const struct look *oldest =
+        &monitor->looks[count < WINDOW_LOOKS ? 0 : count % WINDOW_LOOKS];
+    struct look first = count > 0 ? *oldest : now;
+    monitor->looks[count % WINDOW_LOOKS] = now;
+    monitor->look_count++;
+    if (now.at_ms > first.at_ms) {
+        monitor->limit = judge(monitor, &first, &now);
+    }
+    uint64_t offset = 0;
+    uint64_t window_ms = now.at_ms - first.at_ms;
+    struct run_progress progress = {
+        .phase = run->phase,
+        .elapsed_ms = now.at_ms - run->started_ms,
+        .phase_ms = now.at_ms - run->phase_started_ms,
+        .done = run->phase_done,
+        .total = run->phase_total,
+        .objects = capped(run->objects_done, run->task_count),
+        .objects_total = run->task_count,
+        .bytes = now.bytes,
+        .bytes_total = run->byte_count,
+        .rate = window_ms > 0 ? (now.bytes - first.bytes) * 1000 / window_ms : 0,
+        .eta_seconds = UINT64_MAX,
+        .limited_by = monitor->limit,
+        .retries = counters.retries,
+        .failed = run->streams_failed,
+        .stalled_ms = run->disk != NULL ? disk_blocked_ms(run->disk, &offset) : 0,
+    };
+    if (progress.rate > 0) {
+        progress.eta_seconds = (progress.bytes_total - progress.bytes) / progress.rate;
+    }
+    if (run->settings->on_progress != NULL) {
+        run->settings->on_progress(run->settings->self, &progress);
+    }
+}
+
+static void watch_the_end(struct monitor *monitor)
+{
+    struct run *run = monitor->run;
+    const struct run_settings *settings = run->settings;
+    uint64_t now = clock_monotonic_ms();
+    if (settings->max_duration_ms > 0 && now - run->started_ms > settings->max_duration_ms &&
+        !run->halt) {
+        struct error err = {0};
+        (void)error_stop(&err, EXIT_STATUS_TEMPORARY,
+                         "--max-duration is over; the same command goes on from here");
+        run_stop(run, &err);
+    }
+    if (settings->stop != NULL && *settings->stop && monitor->stop_seen_ms == 0) {
+        struct error err = {0};
+        (void)error_cancelled(&err);
+        run_stop(run, &err);
+    }
+    if (run->halt && monitor->stop_seen_ms == 0) {
+        monitor->stop_seen_ms = now;
+    }
+    if (monitor->stop_seen_ms != 0 && now - monitor->stop_seen_ms > DRAIN_MS &&
+        settings->cancel != NULL) {
+        *settings->cancel = true;
+    }
+}
+
+static void *monitor_main(void *argument)
+{
+    struct monitor *monitor = argument;
+    while (!monitor->stopping) {
+        watch_the_end(monitor);
+        tell(monitor);
+        (void)clock_sleep_ms(LOOK_MS, &monitor->stopping); /* woken early is as good */
+    }
+    return NULL;
+}
+
+struct monitor *monitor_start(struct run *run, struct error *err)
+{
+    struct monitor *monitor = calloc(1, sizeof(*monitor));
+    if (monitor == NULL) {
+        (void)error_memory(err, "the monitor");
+        return NULL;
+    }
+    monitor->run = run;
+    monitor->cores = count_cores();
+    monitor->limit = RUN_LIMIT_NETWORK;
+    if (pthread_create(&monitor->thread, NULL, monitor_main, monitor) != 0) {
+        free(monitor);
+        (void)error_memory(err, "the monitor's thread");
+        return NULL;
+    }
+    return monitor;
+}
+
+void monitor_stop(struct monitor *monitor)
+{
+    if (monitor == NULL) {
+        return;
+    }
+    monitor->stopping = true;
+    (void)pthread_join(monitor->thread, NULL); /* ours, joined once */
+    tell(monitor);
+    monitor->run->summary->limited_by = monitor->limit;
+    free(monitor);
+}

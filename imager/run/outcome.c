@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* outcome: plan and ledger joined. */
+#include "run/outcome.h"
+
+#include "run/ledger.h"
+
+const char *outcome_name(enum outcome_state state)
+{
+    static const char *const names[] = {"uploaded", "directory", "link",
+                                        "excluded", "failed",    "undecided"};
+    return names[state];
+}
+
+uint64_t outcome_task(const struct run_volume *volume, uint32_t entry, unsigned stream)
+{
+    for (uint32_t i = volume->entry_first[entry]; i < volume->entry_first[entry + 1]; i++) {
+        uint32_t number = volume->entry_tasks[i];
+        if (plan_get_task(volume->plan, number)->stream == stream) {
+            return volume->first_task + number;
+        }
+    }
+    return UINT64_MAX;
+}
+
+static void join_stream(struct run *run, const struct run_volume *volume,
+                        const struct catalog_view *view, unsigned stream, struct outcome *outcome)
+{
+    uint64_t task = outcome_task(volume, view->index, stream);
+    if (task == UINT64_MAX) {
+        struct plan_decision decision = plan_stream_decision(volume->plan, view, stream);
+        if (decision.state == PLAN_FAILED && outcome->state != OUTCOME_FAILED) {
+            *outcome = (struct outcome){OUTCOME_FAILED, decision.reason, decision.sentence,
+                                        UINT64_MAX};
+        }
+        return;
+    }
+    const struct ledger_row *row = ledger_row(run->ledger, task);
+    if (row->state == LEDGER_FAILED && outcome->state != OUTCOME_FAILED) {
+        *outcome = (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task};
+    } else if (row->state == LEDGER_OPEN && outcome->state != OUTCOME_FAILED) {
+        *outcome = (struct outcome){OUTCOME_UNDECIDED, NULL, NULL, task};
+    }
+}
+
+struct outcome outcome_of_entry(struct run *run, const struct run_volume *volume,
+                                const struct catalog_view *view)
+{
+    static const enum outcome_state states[] = {
+        [PLAN_SEND] = OUTCOME_UPLOADED,     [PLAN_DIRECTORY] = OUTCOME_DIRECTORY,
+        [PLAN_LINK] = OUTCOME_LINK,         [PLAN_EXCLUDED] = OUTCOME_EXCLUDED,
+        [PLAN_FAILED] = OUTCOME_FAILED,
+    };
+    struct plan_decision decision = plan_entry_decision(volume->plan, view->index);
+    struct outcome outcome = {states[decision.state], decision.reason, decision.sentence, UINT64_MAX};
+    if (outcome.state == OUTCOME_EXCLUDED) {
+        return outcome;
+    }
+    for (size_t i = 0; i < view->entry.stream_count; i++) {
+        join_stream(run, volume, view, (unsigned)i, &outcome);
+    }
+    return outcome;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * segments: short manifest lines of what is done, put into the bucket every 60 s while the run goes on,
+ * so that a machine that lost its state folder can continue. Segment 0 holds the identity alone and is
+ * written before the first byte of content. Removed when the manifest is there.
+ */
+#ifndef WINCH_RUN_SEGMENTS_H
+#define WINCH_RUN_SEGMENTS_H
+
+#include "run/context.h"
+
+struct segments;
+
+/* Writes segment 0 when the run is new, then starts the thread. Without the rights to get, list and
+ * delete nothing is written (it could neither be read back nor removed), and NULL comes back with err
+ * untouched. `first_number` is the next segment's number, at least 1. */
+struct segments *segments_start(struct run *run, uint64_t first_number, struct error *err);
+/* A task is uploaded. Thread: any; `segments` may be NULL. */
+void segments_note(struct segments *segments, uint64_t task);
+/* End the thread; what it holds back is in the journal. Accepts NULL. */
+void segments_stop(struct segments *segments);
+
+/* Fill the ledger (and the journal, which must be started) from the segments of run->identity.run.
+ * Returns the next free segment number. */
+int segments_rebuild(struct run *run, uint64_t *ret_next_number, struct error *err) WARN_UNUSED;
+
+#endif

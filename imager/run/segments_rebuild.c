@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* segments: the reading side. What is read is not trusted: a line counts only if it names a task of this
+ * plan with the same size and object name. */
+#include "run/segments.h"
+
+#include <string.h>
+
+#include <cjson/cJSON.h>
+
+#include "run/gzip.h"
+#include "run/journal.h"
+#include "run/ledger.h"
+#include "run/manifest.h"
+
+#define PACKED_LIMIT (128ULL << 20)
+#define UNPACKED_LIMIT (1ULL << 30)
+#define SEGMENTS_MAX 200000
+
+struct rebuild {
+    struct run *run;
+    struct manifest_writer writer;
+    char **names;
+    size_t count, cap;
+    uint64_t taken;
+};
+
+static const char *string_of(const cJSON *line, const char *key)
+{
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(line, key);
+    return cJSON_IsString(value) ? value->valuestring : NULL;
+}
+
+static size_t find_volume(const struct run *run, const char *id)
+{
+    for (size_t i = 0; id != NULL && i < run->volume_count; i++) {
+        if (strcmp(run->volumes[i].id, id) == 0) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static bool is_stream(const struct volume_stream *stream, const char *wanted)
+{
+    CLEANUP_TEXT struct text name = TEXT_INIT(4096);
+    if (stream->name_len == 0 || wanted == NULL) {
+        return stream->name_len == 0 && wanted == NULL;
+    }
+    plan_stream_name(stream, &name);
+    return strcmp(text_str(&name), wanted) == 0;
+}
+
+/* The task of the line's stream, or UINT64_MAX. */
+static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record, const char *stream)
+{
+    struct run_volume *volume = &rebuild->run->volumes[index];
+    struct error ignored = {0};
+    int64_t entry = catalog_find(volume->catalog, record);
+    if (entry < 0 || catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view,
+                                 &ignored) != 0) {
+        return UINT64_MAX;
+    }
+    const struct volume_entry *facts = &rebuild->writer.view.entry;
+    for (size_t i = 0; i < facts->stream_count; i++) {
+        if (is_stream(&facts->streams[i], stream)) {
+            return outcome_task(volume, (uint32_t)entry, (unsigned)i);
+        }
+    }
+    return UINT64_MAX;
+}
+
+static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task, const char *name,
+                           double size)
+{
+    const struct run_volume *volume = &rebuild->run->volumes[index];
+    const struct plan_task *planned = plan_get_task(volume->plan, task - volume->first_task);
+    struct error ignored = {0};
+    size_t len = 0;
+    struct plan_namer *namer = manifest_namer(&rebuild->writer, index, &ignored);
+    return namer != NULL && (double)planned->size_bytes == size &&
+           strcmp(plan_object_name(namer, planned, &rebuild->writer.view, &len), name) == 0;
+}
+
+static void take_line(struct rebuild *rebuild, const cJSON *line)
+{
+    struct run *run = rebuild->run;
+    const char *record_text = string_of(line, "record");
+    const char *generation_text = string_of(line, "generation");
+    const char *crc_text = string_of(line, "crc32c");
+    const char *name = string_of(line, "name");
+    const cJSON *size = cJSON_GetObjectItemCaseSensitive(line, "size");
+    size_t index = find_volume(run, string_of(line, "volume"));
+    uint64_t record = 0;
+    uint64_t generation = 0;
+    uint32_t crc = 0;
+    if (index == SIZE_MAX || name == NULL || record_text == NULL || generation_text == NULL ||
+        crc_text == NULL || !cJSON_IsNumber(size) || parse_u64(record_text, &record) != 0 ||
+        parse_u64(generation_text, &generation) != 0 || generation == 0 ||
+        crc32c_from_base64(crc_text, &crc) != 0) {
+        return;
+    }
+    uint64_t task = find_task(rebuild, index, record, string_of(line, "stream"));
+    if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN ||
+        !object_matches(rebuild, index, task, name, size->valuedouble)) {
+        return;
+    }
+    struct ledger_row *row = ledger_row(run->ledger, task);
+    row->generation = generation;
+    row->crc32c = crc;
+    row->state = LEDGER_UPLOADED;
+    journal_result(run->journal, task, row, NULL, NULL, 0);
+    run->objects_done++;
+    run->bytes_done += (uint64_t)size->valuedouble;
+    rebuild->taken++;
+}
+
+static int append_bytes(void *self, const void *bytes, size_t len, struct error *err)
+{
+    struct text *text = self;
+    text_add_bytes(text, bytes, len);
+    return text->failed ? error_stop(err, EXIT_STATUS_TEMPORARY, "a segment is larger than it can be")
+                        : 0;
+}
+
+static void forget_bytes(void *self)
+{
+    text_reset(self);
+}
+
+static int read_segment(struct rebuild *rebuild, const char *name, struct error *err)
+{
+    CLEANUP_TEXT struct text packed = TEXT_INIT(PACKED_LIMIT);
+    CLEANUP_TEXT struct text lines = TEXT_INIT(UNPACKED_LIMIT);
+    struct error damage = {0};
+    enum gcs_answer answer = gcs_read(uploader_client(rebuild->run->uploader), name, 0, 0, 0,
+                                      append_bytes, forget_bytes, &packed, err);
+    if (answer == GCS_ERROR) {
+        return -1;
+    }
+    if (answer != GCS_DONE || gzip_unpack(packed.data, packed.len, &lines, &damage) != 0) {
+        return 0; /* damaged or gone: what it named is found by comparison */
+    }
+    const char *at = text_str(&lines);
+    const char *end = at + lines.len;
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        size_t len = newline != NULL ? (size_t)(newline - at) : (size_t)(end - at);
+        cJSON *line = cJSON_ParseWithLength(at, len);
+        take_line(rebuild, line);
+        cJSON_Delete(line);
+        at += len + 1;
+    }
+    return 0;
+}
+
+static int remember_name(void *self, const char *name, const struct gcs_object *object,
+                         struct error *err)
+{
+    struct rebuild *rebuild = self;
+    (void)object; /* read as it is now */
+    if (rebuild->count == SEGMENTS_MAX) {
+        return error_stop(err, EXIT_STATUS_TEMPORARY, "too many segments");
+    }
+    if (rebuild->count == rebuild->cap) {
+        size_t cap = rebuild->cap == 0 ? 64 : rebuild->cap * 2;
+        char **names = realloc(rebuild->names, cap * sizeof(*names));
+        if (names == NULL) {
+            return error_memory(err, "the list of segments");
+        }
+        rebuild->names = names;
+        rebuild->cap = cap;
+    }
+    rebuild->names[rebuild->count] = strdup(name);
+    if (rebuild->names[rebuild->count] == NULL) {
+        return error_memory(err, "the list of segments");
+    }
+    rebuild->count++;
+    return 0;
+}
+
+static uint64_t next_number(const struct rebuild *rebuild)
+{
+    uint64_t next = 1;
+    for (size_t i = 0; i < rebuild->count; i++) {
+        const char *base = strrchr(rebuild->names[i], '/');
+        uint64_t number = base != NULL ? strtoull(base + 1, NULL, 10) : 0;
+        next = number >= next && number < UINT32_MAX ? number + 1 : next;
+    }
+    return next;
+}
+
+int segments_rebuild(struct run *run, uint64_t *ret_next_number, struct error *err)
+{
+    struct rebuild rebuild = {.run = run, .writer = {.run = run}};
+    CLEANUP_TEXT struct text prefix = TEXT_INIT(GCS_NAME_MAX * 2);
+    run_control_name(run, run->identity.run, "segments/", &prefix);
+    struct gcs_listing listing = {
+        .prefix = text_str(&prefix),
+        .object = remember_name,
+        .self = &rebuild,
+    };
+    int result = prefix.failed ? error_memory(err, "a segment's name") : 0;
+    if (result == 0) {
+        enum gcs_answer answer = gcs_list(uploader_client(run->uploader), &listing, err);
+        result = answer == GCS_DONE ? 0 : -1;
+    }
+    for (size_t i = 0; i < rebuild.count && result == 0; i++) {
+        result = read_segment(&rebuild, rebuild.names[i], err);
+    }
+    *ret_next_number = next_number(&rebuild);
+    if (result == 0) {
+        run_message(run, false, "%llu streams are known to be done from the run's segments.",
+                    (unsigned long long)rebuild.taken);
+    }
+    for (size_t i = 0; i < rebuild.count; i++) {
+        free(rebuild.names[i]);
+    }
+    free(rebuild.names);
+    manifest_writer_clear(&rebuild.writer);
+    return result;
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The source side of a run: disk, choice of volumes, their folders in the bucket, scan, plan. */
+#include "run/context.h"
+#include "run/identity.h"
+#include "run/state.h"
+
+#include <string.h>
+#include <strings.h>
+
+static bool is_selected(const struct run_settings *settings, const struct disk_partition *partition)
+{
+    char number[16];
+    (void)snprintf(number, sizeof(number), "%u", partition->number);
+    for (size_t i = 0; i < settings->volume_count; i++) {
+        const char *wanted = settings->volumes[i];
+        if (strcmp(wanted, number) == 0 ||
+            (wanted[0] == 'p' && strcmp(wanted + 1, number) == 0) ||
+            (partition->label[0] != '\0' && strcasecmp(wanted, partition->label) == 0) ||
+            (strcasecmp(wanted, "all") == 0 && partition->content == DISK_NTFS &&
+             partition->role == DISK_ROLE_DATA)) {
+            return true;
+        }
+    }
+    return settings->volume_count == 0 && partition->content == DISK_NTFS &&
+           partition->role == DISK_ROLE_DATA;
+}
+
+static void describe(const struct disk_partition *partition, struct text *text)
+{
+    if (partition->number > 0) {
+        text_printf(text, "partition %u: ", partition->number);
+    }
+    text_add(text, partition->content_name);
+    if (partition->label[0] != '\0') {
+        text_add(text, " \"");
+        text_add_shown(text, partition->label, strlen(partition->label), 40);
+        text_add(text, "\"");
+    }
+    if (partition->advice[0] != '\0') {
+        text_printf(text, " (%s)", partition->advice);
+    }
+}
+
+static int check_partition(const struct run *run, const struct disk_partition *partition,
+                           struct error *err)
+{
+    if (partition->content == DISK_NTFS) {
+        return 0;
+    }
+    CLEANUP_TEXT struct text what = TEXT_INIT(700);
+    describe(partition, &what);
+    return error_stop(err, EXIT_STATUS_SOURCE, "%s: %s: no NTFS volume", run->settings->source,
+                      text_str(&what));
+}
+
+static int nothing_found(const struct run *run, struct error *err)
+{
+    CLEANUP_TEXT struct text found = TEXT_INIT(700);
+    for (size_t i = 0; i < run->layout.count; i++) {
+        text_add(&found, i > 0 ? "; " : "");
+        describe(&run->layout.partitions[i], &found);
+    }
+    if (run->settings->volume_count > 0) {
+        return error_stop(err, EXIT_STATUS_SOURCE,
+                          "%s: no volume \"%s\" there. Found: %s. `winch disks %s` lists them.",
+                          run->settings->source, run->settings->volumes[0], text_str(&found),
+                          run->settings->source);
+    }
+    return error_stop(err, EXIT_STATUS_SOURCE, "%s: no NTFS volume to take. Found: %s",
+                      run->settings->source, found.len > 0 ? text_str(&found) : "nothing");
+}
+
+/* One path component out of a label: what would be a separator or a trap becomes '_'. */
+static void folder_from_label(const char *label, char *out, size_t size)
+{
+    size_t used = 0;
+    for (size_t i = 0; label[i] != '\0' && used + 1 < size; i++) {
+        unsigned char c = (unsigned char)label[i];
+        out[used++] = c < 0x20 || c == 0x7f || strchr("/\\:*?\"<>|#[]", c) != NULL ? '_' : (char)c;
+    }
+    while (used > 0 && !utf_valid_utf8(out, used)) {
+        used--;
+    }
+    out[used] = '\0';
+    if (out[0] == '.') {
+        out[0] = '_';
+    }
+}
+
+static bool folder_is_taken(const struct run *run, const char *folder)
+{
+    for (size_t i = 0; i < run->volume_count; i++) {
+        if (strcasecmp(run->volumes[i].folder, folder) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_volume(struct run *run, struct run_volume *volume, bool alone)
+{
+    if (volume->partition.number == 0) {
+        (void)snprintf(volume->id, sizeof(volume->id), "volume");
+    } else {
+        (void)snprintf(volume->id, sizeof(volume->id), "p%u", volume->partition.number);
+    }
+    if (alone) {
+        return;
+    }
+    if (run->settings->volume_names != RUN_NAMES_NUMBER) {
+        folder_from_label(volume->partition.label, volume->folder, sizeof(volume->folder));
+        if (volume->folder[0] != '\0' && !folder_is_taken(run, volume->folder)) {
+            return;
+        }
+    }
+    memcpy(volume->folder, volume->id, sizeof(volume->id));
+}
+
+static int open_volume(struct run *run, const struct disk_partition *partition, bool alone,
+                       struct error *err)
+{
+    if (run->volume_count == RUN_VOLUME_MAX) {
+        return error_stop(err, EXIT_STATUS_USAGE, "%s: more than %d volumes; take fewer with --volume",
+                          run->settings->source, RUN_VOLUME_MAX);
+    }
+    struct run_volume *volume = &run->volumes[run->volume_count];
+    volume->partition = *partition;
+    name_volume(run, volume, alone);
+    volume->volume = volume_open(run->disk, partition->offset_bytes, partition->size_bytes, err);
+    if (volume->volume == NULL) {
+        return error_add(err, "%s, %s", run->settings->source, volume->id);
+    }
+    run->volume_count++;
+    return 0;
+}
+
+static void fill_summary(struct run *run)
+{
+    struct run_summary *summary = run->summary;
+    summary->volume_count = run->volume_count;
+    summary->consistency = "clean";
+    for (size_t i = 0; i < run->volume_count; i++) {
+        const struct run_volume *volume = &run->volumes[i];
+        const struct volume_info *info = volume_get_info(volume->volume);
+        struct run_volume_summary *out = &summary->volumes[i];
+        (void)snprintf(out->id, sizeof(out->id), "%s", volume->id);
+        (void)snprintf(out->folder, sizeof(out->folder), "%s", volume->folder);
+        (void)snprintf(out->label, sizeof(out->label), "%s", info->label);
+        (void)snprintf(out->serial, sizeof(out->serial), "%016llX",
+                       (unsigned long long)info->serial);
+        out->size_bytes = volume->partition.size_bytes;
+        out->dirty = info->dirty;
+        out->hibernated = info->hibernated;
+        out->log_clean = info->log_clean;
+        out->log_cached = info->log_cached;
+        out->mirror_differs = info->mirror_differs;
+        if (info->dirty || info->hibernated || !info->log_clean) {
+            summary->consistency = "crash";
+        }
+        if (info->hibernated) {
+            run_warn(run, "%s: Windows is hibernated on this volume; changes that only its memory "
+                          "holds are not on the disk",
+                     volume->id);
+        }
+        if (info->log_cached) {
+            run_warn(run, "%s: Windows kept metadata in its cache (fast start-up); the newest changes "
+                          "may be missing",
+                     volume->id);
+        }
+        if (info->dirty) {
+            run_warn(run, "%s: the volume is marked dirty: it was not unmounted cleanly", volume->id);
+        }
+        if (info->mirror_differs) {
+            run_warn(run, "%s: $MFTMirr differs from $MFT; $MFT was used", volume->id);
+        }
+    }
+}
+
+int source_open(struct run *run, struct error *err)
+{
+    run->disk = disk_open(run->settings->source, err);
+    if (run->disk == NULL) {
+        return -1;
+    }
+    if (disk_read_layout(run->disk, &run->layout, err) != 0) {
+        return -1;
+    }
+    if (run->layout.warning[0] != '\0') {
+        run_warn(run, "%s: %s", run->settings->source, run->layout.warning);
+    }
+    size_t selected = 0;
+    for (size_t i = 0; i < run->layout.count; i++) {
+        const struct disk_partition *partition = &run->layout.partitions[i];
+        if (is_selected(run->settings, partition)) {
+            if (check_partition(run, partition, err) != 0) {
+                return -1;
+            }
+            selected++;
+        } else if (partition->content != DISK_NTFS && partition->content != DISK_RESERVED &&
+                   partition->content != DISK_EMPTY && partition->role == DISK_ROLE_DATA &&
+                   run->settings->volume_count == 0) {
+            CLEANUP_TEXT struct text what = TEXT_INIT(700);
+            describe(partition, &what);
+            run_warn(run, "%s: NOT taken, no NTFS: %s", run->settings->source, text_str(&what));
+        }
+    }
+    if (selected == 0) {
+        return nothing_found(run, err);
+    }
+    for (size_t i = 0; i < run->layout.count; i++) {
+        if (is_selected(run->settings, &run->layout.partitions[i]) &&
+            open_volume(run, &run->layout.partitions[i], selected == 1, err) != 0) {
+            return -1;
+        }
+    }
+    fill_summary(run);
+    return 0;
+}
+
+static void scan_progress(void *self, uint64_t done, uint64_t total)
+{
+    struct run *run = self;
+    run->phase_done = done;
+    run->phase_total = total;
+}
+
+int source_scan(struct run *run, struct error *err)
+{
+    run_phase(run, "scan", 0);
+    for (size_t i = 0; i < run->volume_count; i++) {
+        struct run_volume *volume = &run->volumes[i];
+        const char *folder = run->state != NULL ? state_folder(run->state) : NULL;
+        volume->catalog = catalog_build(volume->volume, folder, scan_progress, run, err);
+        if (volume->catalog == NULL) {
+            return error_add(err, "%s, %s", run->settings->source, volume->id);
+        }
+    }
+    return 0;
+}
+
+/* Which tasks belong to which entry: counted, then placed, in task order. */
+static int index_tasks(struct run_volume *volume, struct error *err)
+{
+    uint32_t entries = catalog_count(volume->catalog);
+    uint64_t tasks = plan_task_count(volume->plan);
+    if (tasks > UINT32_MAX) {
+        return error_stop(err, EXIT_STATUS_INTERNAL, "more than 4 billion streams on one volume");
+    }
+    volume->entry_first = calloc((size_t)entries + 2, sizeof(uint32_t));
+    volume->entry_tasks = calloc((size_t)tasks + 1, sizeof(uint32_t));
+    if (volume->entry_first == NULL || volume->entry_tasks == NULL) {
+        return error_memory(err, "the index of tasks");
+    }
+    uint32_t *first = volume->entry_first;
+    for (uint64_t i = 0; i < tasks; i++) {
+        first[plan_get_task(volume->plan, i)->entry + 2]++;
+    }
+    for (uint32_t i = 0; i < entries; i++) {
+        first[i + 2] += first[i + 1];
+    }
+    for (uint64_t i = 0; i < tasks; i++) {
+        volume->entry_tasks[first[plan_get_task(volume->plan, i)->entry + 1]++] = (uint32_t)i;
+    }
+    return 0;
+}
+
+static void add_totals(struct plan_totals *sum, const struct plan_totals *one)
+{
+    /* All members are uint64_t counters. */
+    uint64_t *to = (uint64_t *)sum;
+    const uint64_t *from = (const uint64_t *)one;
+    for (size_t i = 0; i < sizeof(*sum) / sizeof(uint64_t); i++) {
+        to[i] += from[i];
+    }
+}
+
+int source_plan(struct run *run, struct error *err)
+{
+    run_phase(run, "plan", 0);
+    const struct run_settings *settings = run->settings;
+    for (size_t i = 0; i < run->volume_count; i++) {
+        struct run_volume *volume = &run->volumes[i];
+        struct plan_settings plan = {
+            .prefix = run->url.prefix,
+            .volume_name = volume->folder,
+            .run = run->identity.run,
+            .streams = settings->streams,
+            .default_excludes = settings->default_excludes,
+            .includes = settings->includes,
+            .include_count = settings->include_count,
+            .excludes = settings->excludes,
+            .exclude_count = settings->exclude_count,
+            .min_size_bytes = settings->min_size_bytes,
+            .max_size_bytes = settings->max_size_bytes,
+            .composites = settings->dry_run || destination_composites(run),
+        };
+        volume->plan = plan_build(volume->catalog, volume->volume, &plan, err);
+        if (volume->plan == NULL || index_tasks(volume, err) != 0) {
+            return -1;
+        }
+        volume->first_task = run->task_count;
+        run->task_count += plan_task_count(volume->plan);
+        run->byte_count += plan_get_totals(volume->plan)->bytes;
+        add_totals(&run->summary->planned, plan_get_totals(volume->plan));
+    }
+    run->summary->objects_total = run->task_count;
+    run->summary->bytes_total = run->byte_count;
+    run->summary->orphans = run->summary->planned.orphans;
+    run->summary->renamed = run->summary->planned.renamed;
+    return 0;
+}
+
+void source_close(struct run *run)
+{
+    for (size_t i = 0; i < run->volume_count; i++) {
+        struct run_volume *volume = &run->volumes[i];
+        plan_free(volume->plan);
+        catalog_free(volume->catalog);
+        volume_free(volume->volume);
+        free(volume->entry_first);
+        free(volume->entry_tasks);
+    }
+    disk_layout_clear(&run->layout);
+    disk_free(run->disk);
+}
+
+struct run_volume *run_volume_of(struct run *run, uint64_t task, uint64_t *ret_number)
+{
+    size_t i = run->volume_count - 1;
+    while (i > 0 && run->volumes[i].first_task > task) {
+        i--;
+    }
+    *ret_number = task - run->volumes[i].first_task;
+    return &run->volumes[i];
+}
