@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What becomes of entries and streams: the table of reparse points row by row, and all the rest. */
+#include "plan_fixture.h"
+
+enum content {
+    NO_STREAM,
+    EMPTY,      /* resident, no bytes */
+    RESIDENT,   /* resident, ten bytes */
+    WHOLE,      /* extents without a hole */
+    HOLES_ONLY, /* right size, nothing behind it */
+    PARTLY,     /* a hole in the middle */
+    TAIL_HOLE,  /* a hole behind the valid length */
+    NEVER_WRITTEN, /* extents, valid length 0 */
+    SQUEEZED,   /* LZNT1 with the holes that it leaves */
+    SQUEEZED_GAP, /* LZNT1, one unit missing */
+    DISTRUSTED, /* extents with a problem */
+};
+
+enum { OFFLINE = 0x1000, RECALL = 0x400000 };
+
+static void add_content(struct made *made, enum content content)
+{
+    struct volume_stream *stream;
+    switch (content) {
+    case NO_STREAM:
+        return;
+    case EMPTY:
+        (void)made_stream(made, "", VOLUME_RESIDENT, 0);
+        return;
+    case RESIDENT:
+        (void)made_stream(made, "", VOLUME_RESIDENT, 10);
+        return;
+    case WHOLE:
+        (void)made_stream(made, "", VOLUME_PLAIN, 50000);
+        made_extent(made, 100, 13);
+        return;
+    case HOLES_ONLY:
+        (void)made_stream(made, "", VOLUME_SPARSE, 50000);
+        made_extent(made, VOLUME_HOLE, 13);
+        return;
+    case PARTLY:
+        (void)made_stream(made, "", VOLUME_SPARSE, 50000);
+        made_extent(made, 100, 5);
+        made_extent(made, VOLUME_HOLE, 1);
+        made_extent(made, 105, 7);
+        return;
+    case TAIL_HOLE:
+        stream = made_stream(made, "", VOLUME_SPARSE, 50000);
+        stream->valid_bytes = 5 * CLUSTER;
+        made_extent(made, 100, 5);
+        made_extent(made, VOLUME_HOLE, 8);
+        return;
+    case NEVER_WRITTEN:
+        stream = made_stream(made, "", VOLUME_PLAIN, 50000);
+        stream->valid_bytes = 0;
+        made_extent(made, 100, 13);
+        return;
+    case SQUEEZED:
+    case SQUEEZED_GAP:
+        (void)made_stream(made, "", VOLUME_LZNT1, 32 * CLUSTER);
+        made_extent(made, 100, content == SQUEEZED ? 5 : 16);
+        made_extent(made, VOLUME_HOLE, content == SQUEEZED ? 11 : 16);
+        if (content == SQUEEZED) {
+            made_extent(made, 200, 3);
+            made_extent(made, VOLUME_HOLE, 13);
+        }
+        return;
+    case DISTRUSTED:
+        stream = made_stream(made, "", VOLUME_PLAIN, 50000);
+        stream->problem = "its pieces overlap";
+        made_extent(made, 100, 13);
+        return;
+    }
+}
+
+static void test_reparse_table(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t tag;
+        uint32_t attributes;
+        enum content content;
+        enum plan_reparse kind;
+        enum plan_state state;
+        const char *reason;
+        bool directory;
+    } cases[] = {
+        {0, 0, WHOLE, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+        {0, 0, HOLES_ONLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+        {0, OFFLINE, PARTLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+        {0, 0, EMPTY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+        {0, 0, NO_STREAM, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
+        {0xA000000C, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
+        {0xA000000C, 0, HOLES_ONLY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0xA000000C, 0, WHOLE, PLAN_REPARSE_LINK, PLAN_SEND, NULL, false},
+        {0xA0000003, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
+        {0xA000001D, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x20000BAD, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x80000023, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x80000024, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x80000025, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x80000026, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+        {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
+        {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+        {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+        {0x80000007, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000007, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x9000601A, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, 0, WHOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x9000601A, OFFLINE, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, RECALL, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, RECALL, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, 0, PARTLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, 0, TAIL_HOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x9000601A, 0, NEVER_WRITTEN, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, 0, DISTRUSTED, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000601A, 0, SQUEEZED, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x9000601A, 0, SQUEEZED_GAP, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000701A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x9000701A, 0, EMPTY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_DIRECTORY, NULL, true},
+        {0x9000001A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x9000F01A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+        {0x80000021, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+        {0xC0000004, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+        {0xC0000004, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000006, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000018, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x90001018, 0, PARTLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x8000001B, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0x80000008, 0, RESIDENT, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+        {0xBAD, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+        {0xBAD, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+        {0xBAD, 0, NO_STREAM, PLAN_REPARSE_OTHER, PLAN_DIRECTORY, NULL, true},
+    };
+    enum { FIRST = 100 };
+    struct catalog *catalog = made_catalog();
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_int_equal(plan_classify_reparse(cases[i].tag), cases[i].kind);
+        struct made made;
+        char name[16];
+        (void)snprintf(name, sizeof(name), "case%zu", i);
+        made_start(&made, FIRST + i, 1);
+        made_name(&made, ROOT, name, SPACE_BOTH);
+        made.entry.directory = cases[i].directory;
+        made.entry.reparse_tag = cases[i].tag;
+        made.entry.file_attributes = cases[i].attributes;
+        add_content(&made, cases[i].content);
+        (void)made_stream(&made, "note", VOLUME_RESIDENT, 5);
+        made_add(catalog, &made);
+    }
+    made_finish(catalog, FIRST + ARRAY_LEN(cases));
+    struct plan *plan = made_plan(catalog, &plain_settings);
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        assert_reason(made_entry_decision(plan, FIRST + i), cases[i].state, cases[i].reason);
+        bool unnamed = cases[i].content != NO_STREAM;
+        assert_int_equal(made_task(plan, FIRST + i, 0) != NULL,
+                         cases[i].state == PLAN_SEND || !unnamed);
+        /* The alternate stream goes its own way. */
+        assert_reason(made_stream_decision(plan, FIRST + i, unnamed ? 1 : 0), PLAN_SEND, NULL);
+        if (unnamed) {
+            assert_reason(made_stream_decision(plan, FIRST + i, 0), cases[i].state,
+                          cases[i].reason);
+        }
+    }
+    plan_free(plan);
+    catalog_free(catalog);
+}
+
+static void test_compactos_stream(void **state)
+{
+    (void)state;
+    struct catalog *catalog = made_catalog();
+    struct made made;
+    made_start(&made, 30, 1);
+    made_name(&made, ROOT, "notepad.exe", SPACE_BOTH);
+    made.entry.reparse_tag = 0x80000017;
+    add_content(&made, HOLES_ONLY);
+    (void)made_stream(&made, "WofCompressedData", VOLUME_PLAIN, 30000);
+    made_extent(&made, 500, 8);
+    (void)made_stream(&made, "Zone.Identifier", VOLUME_RESIDENT, 26);
+    made_add(catalog, &made);
+    made_start(&made, 31, 1);
+    made_name(&made, ROOT, "no tag", SPACE_BOTH);
+    add_content(&made, RESIDENT);
+    (void)made_stream(&made, "WofCompressedData", VOLUME_RESIDENT, 30);
+    made_add(catalog, &made);
+    made_finish(catalog, 64);
+    struct plan *plan = made_plan(catalog, &plain_settings);
+    assert_reason(made_stream_decision(plan, 30, 0), PLAN_FAILED, REASON_REPARSE);
+    assert_reason(made_stream_decision(plan, 30, 1), PLAN_FAILED, REASON_REPARSE);
+    assert_reason(made_stream_decision(plan, 30, 2), PLAN_SEND, NULL);
+    assert_reason(made_stream_decision(plan, 31, 1), PLAN_SEND, NULL);
+    assert_int_equal(plan_get_totals(plan)->streams_failed, 2);
+    CLEANUP_VIEW struct catalog_view view = {0};
+    made_view(plan, 30, &view);
+    assert_string_equal(plan_form_name(&view, 0), "wof");
+    assert_string_equal(plan_form_name(&view, 1), "plain");
+    assert_string_equal(plan_form_name(&view, 2), "resident");
+    plan_free(plan);
+    catalog_free(catalog);
+}
+
+static void test_encrypted_large_damaged(void **state)
+{
+    (void)state;
+    struct catalog *catalog = made_catalog();
+    struct made made;
+    made_start(&made, 30, 1);
+    made_name(&made, ROOT, "efs", SPACE_BOTH);
+    (void)made_stream(&made, "", VOLUME_EFS, 5000);
+    (void)made_stream(&made, "secret", VOLUME_EFS, 50);
+    made_add(catalog, &made);
+    made_start(&made, 31, 1);
+    made_name(&made, ROOT, "vast", SPACE_BOTH);
+    (void)made_stream(&made, "", VOLUME_SPARSE, PLAN_OBJECT_MAX + 1);
+    (void)made_stream(&made, "fits", VOLUME_SPARSE, PLAN_OBJECT_MAX);
+    made_add(catalog, &made);
+    made_start(&made, 32, 1);
+    made_name(&made, ROOT, "damaged", SPACE_BOTH);
+    (void)made_stream(&made, "", VOLUME_RESIDENT, 10);
+    (void)made_stream(&made, "other", VOLUME_RESIDENT, 10);
+    made.entry.problem = "attributes overlap";
+    made_add(catalog, &made);
+    made_start(&made, 33, 1);
+    made_name(&made, ROOT, "folder with data", SPACE_BOTH);
+    made.entry.unnamed_directory_index_bytes = 4096;
+    (void)made_stream(&made, "", VOLUME_RESIDENT, 10);
+    made_add(catalog, &made);
+    made_start(&made, 34, 1);
+    made.entry.has_standard = false;
+    (void)made_stream(&made, "", VOLUME_RESIDENT, 10);
+    made_add(catalog, &made);
+    made_finish(catalog, 64);
+    struct plan *plan = made_plan(catalog, &plain_settings);
+    assert_reason(made_entry_decision(plan, 30), PLAN_FAILED, REASON_EFS);
+    assert_reason(made_stream_decision(plan, 30, 1), PLAN_FAILED, REASON_EFS);
+    assert_reason(made_entry_decision(plan, 31), PLAN_FAILED, REASON_TOO_LARGE);
+    assert_reason(made_stream_decision(plan, 31, 1), PLAN_SEND, NULL);
+    assert_reason(made_entry_decision(plan, 32), PLAN_FAILED, REASON_BAD_RECORD);
+    assert_reason(made_stream_decision(plan, 32, 1), PLAN_FAILED, REASON_BAD_RECORD);
+    assert_reason(made_entry_decision(plan, 33), PLAN_DIRECTORY, NULL);
+    assert_reason(made_stream_decision(plan, 33, 0), PLAN_FAILED, REASON_BAD_RECORD);
+    assert_reason(made_entry_decision(plan, 34), PLAN_SEND, NULL);
+    assert_int_equal(plan_get_totals(plan)->streams_failed, 6);
+    assert_int_equal(plan_get_totals(plan)->orphans, 1);
+    plan_free(plan);
+    catalog_free(catalog);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reparse_table),
+        cmocka_unit_test(test_compactos_stream),
+        cmocka_unit_test(test_encrypted_large_damaged),
+    };
+    return cmocka_run_group_tests_name("plan decisions", tests, NULL, NULL);
+}
