@@ -88,6 +88,7 @@ struct catalog_stray {
     uint64_t base;
     const char *why;
 };
+/* Records in use that belong to no entry, in the order in which the scan met them. */
 uint32_t catalog_stray_count(const struct catalog *catalog);
 const struct catalog_stray *catalog_stray(const struct catalog *catalog, uint32_t index);
 

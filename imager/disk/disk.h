@@ -32,7 +32,8 @@ int disk_read(struct disk *disk, uint64_t offset, void *buf, size_t len,
 void disk_set_fault(struct disk *disk, int (*fault)(void *self, uint64_t offset, size_t len),
                     void *self);
 
-/* The longest single read so far and the offset it was at, while it blocks too: for the watchdog. */
+/* The longest single read so far, one that still blocks included, and its offset: for the
+ * watchdog. */
 uint64_t disk_blocked_ms(struct disk *disk, uint64_t *ret_offset);
 
 /* ---- what stands on it ------------------------------------------------------------------- */

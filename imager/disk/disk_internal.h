@@ -56,7 +56,8 @@ struct disk {
 /* Sets content, content_name, serial and advice of `partition` from its first bytes and returns
  * true, or returns false and leaves the rest to libblkid. */
 bool content_recognise(const uint8_t *head, size_t len, struct disk_partition *partition);
-/* The same from the partition's type in the table: reserved, dynamic, Storage Spaces, and its role. */
+/* The same from the partition's type in the table: reserved, dynamic, Storage Spaces, and its
+ * role. */
 bool content_by_type(struct disk_partition *partition, bool has_private_header);
 /* A file that holds a disk in another form than raw bytes: fills the name and the advice, which
  * quotes `path`. `head` are the first bytes; `tail` the last 512 or NULL. */
@@ -90,7 +91,8 @@ struct gpt_header {
     char guid[40];
 };
 
-/* `sector` holds at least `len` bytes of the sector at number `at`. False: no valid header there. */
+/* `sector` holds at least `len` bytes of the sector at number `at`. False: no valid header
+ * there. */
 bool gpt_parse_header(const uint8_t *sector, size_t len, uint64_t at,
                       struct gpt_header *ret_header);
 /* CRC-32 (IEEE) as the GPT uses it. */
@@ -106,11 +108,11 @@ void gpt_format_guid(const uint8_t guid[16], char out[40]);
 
 /* ---- probe.c: libblkid ------------------------------------------------------------------- */
 
-/* Table name ("gpt", "mbr", …) and partitions as libblkid sees them; 0 with layout->table empty when
- * it sees no table. */
+/* Table name ("gpt", "mbr", …) and partitions as libblkid sees them; 0 with layout->table empty
+ * when it sees no table. */
 int probe_table(struct disk *disk, struct disk_layout *layout, struct error *err) WARN_UNUSED;
-/* What libblkid says about the partition's window: the label in any case; for what content.c did not
- * recognise also content, content_name, serial and advice. False: it knows nothing. */
+/* What libblkid says about the partition's window: the label in any case; for what content.c did
+ * not recognise also content, content_name, serial and advice. False: it knows nothing. */
 bool probe_content(struct disk *disk, struct disk_partition *partition);
 /* Copy text from outside, cut at a code point; empty when it is not UTF-8. */
 void probe_copy_text(char *to, size_t size, const char *from);

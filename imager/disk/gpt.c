@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Our own look at a GPT, for the cases that libblkid passes over in silence: an image cut off before
- * the disk's end, a missing protective MBR, and whether the first copy is damaged.
+ * Our own look at a GPT, for the cases that libblkid passes over in silence: an image cut off
+ * before the disk's end, a missing protective MBR, and whether the first copy is damaged.
  */
 #include <string.h>
 

@@ -197,6 +197,7 @@ static void look_at_partition(struct disk *disk, bool dynamic, struct disk_parti
         add_overflows(partition->offset_bytes, partition->size_bytes, &end) ||
         end > disk->size_bytes;
 
+    partition->content = DISK_UNKNOWN; /* and not the enum's first value */
     if (content_by_type(partition, dynamic)) {
         return;
     }

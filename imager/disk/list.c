@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Attached block devices, from /sys/block, with what a person knows them by. What the running system
- * itself stands on is marked, so that nobody takes it for the disk to migrate.
+ * Attached block devices, from /sys/block, with what a person knows them by. What the running
+ * system itself stands on is marked, so that nobody takes it for the disk to migrate.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -106,7 +106,8 @@ static void add_mount(struct mounts *mounts, dev_t device)
     }
 }
 
-/* `folder` is a device's folder in sysfs: the device itself, its partitions, and what stands on them. */
+/* `folder` is a device's folder in sysfs: the device itself, its partitions, and what stands on
+ * them. */
 static bool is_mounted(const struct mounts *mounts, const char *folder, int depth)
 {
     char value[SYSFS_VALUE_MAX];

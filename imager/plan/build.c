@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* Enough that a scan order, which mixes directories, finds most of them again. */
-enum { BUILD_DIRECTORIES = 4096, TASKS_FIRST = 1024, RENAME_ROUNDS_MAX = 255 };
+/* Enough that the order of records, which mixes directories, finds most of them again. */
+enum { BUILD_DIRECTORIES = 32768, TASKS_FIRST = 1024, RENAME_ROUNDS_MAX = 255 };
 
 struct build {
     struct plan *plan;
@@ -37,12 +37,13 @@ static int keep_task(struct plan *plan, const struct plan_task *task);
 int plan_decide_all(struct plan *plan, struct error *err)
 {
     struct build build = {.plan = plan};
-    build.namer = plan_namer_make(plan, BUILD_DIRECTORIES, true);
+    uint32_t count = catalog_count(plan->catalog);
+    size_t directories = count < BUILD_DIRECTORIES ? (size_t)count + 1 : BUILD_DIRECTORIES;
+    build.namer = plan_namer_make(plan, directories, true);
     if (build.namer == NULL) {
         return error_memory(err, "the plan");
     }
     int result = 0;
-    uint32_t count = catalog_count(plan->catalog);
     for (uint32_t i = 0; i < count && result == 0; i++) {
         result = catalog_get(plan->catalog, i, &build.view, err);
         if (result == 0) {

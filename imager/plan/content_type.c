@@ -11,8 +11,8 @@ struct type {
     const char *name;
 };
 
-/* Sorted by extension: a test looks. Scripts and sources are plain text, so that nobody's browser
- * runs them. */
+/* Sorted by extension, as bsearch() needs it. Scripts and sources are plain text, so that nobody's
+ * browser runs them. */
 static const struct type types[] = {
     {"7z", "application/x-7z-compressed"},
     {"aac", "audio/aac"},

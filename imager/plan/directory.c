@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* Longer paths are put together each time, so that a hostile tree cannot fill the memory. */
-enum { CACHED_PATH_MAX = 4096 };
+enum { CACHED_PATH_MAX = PLAN_OBJECT_NAME_MAX };
 
 #define ACME_PATH ".well-known/acme-challenge"
 #define ACME_ESCAPED "%u002Ewell-known/acme-challenge"

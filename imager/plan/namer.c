@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* For workers, whose tasks come in the order of the disk: the last directories are enough. */
-enum { WORKER_DIRECTORIES = 16 };
+enum { WORKER_DIRECTORIES = 64 };
 
 static void locate_root(struct plan_namer *namer);
 static void locate_unnamed(struct plan_namer *namer, uint32_t entry);

@@ -48,12 +48,12 @@ struct run {
     struct run_summary *summary;
     uint64_t started_ms;
 
-    struct disk *disk;
+    struct disk *_Atomic disk; /* the monitor looks while it appears */
     struct disk_layout layout;
     struct run_volume volumes[RUN_VOLUME_MAX];
     size_t volume_count;
-    uint64_t task_count;
-    uint64_t byte_count; /* of all tasks */
+    _Atomic uint64_t task_count;
+    _Atomic uint64_t byte_count; /* of all tasks */
 
     struct gcs_url url;
     struct gcs_endpoint endpoint;
@@ -63,13 +63,14 @@ struct run {
     bool rights_known;
     bool bucket_known;
     struct gcs_bucket bucket;
-    struct upload_engine *engine;
+    struct upload_engine *_Atomic engine;
     struct uploader *uploader; /* the main thread's */
 
     struct identity identity;
     struct state *state;
     bool resumed;
     bool rebuilt; /* resumed without a state folder: the journal comes from the segments */
+    bool descriptors_lost; /* security descriptors of a volume could not be read */
     char superseded[RUN_SUPERSEDED_MAX][RUN_ID_MAX];
     const char *superseded_list[RUN_SUPERSEDED_MAX];
     size_t superseded_count;
@@ -77,6 +78,7 @@ struct run {
     struct ledger *ledger;
     struct journal *journal;
     struct segments *segments; /* NULL: none are written */
+    uint64_t tasks_undecided;  /* by the last count: open tasks; a run with one is not finished */
 
     /* Written by workers and the monitor. */
     _Atomic bool halt;  /* no new work: a stop was asked, or an error ended the run */

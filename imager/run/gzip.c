@@ -98,7 +98,9 @@ int gzip_unpack(const void *bytes, size_t len, struct text *ret_text, struct err
         text_add_bytes(ret_text, piece, PIECE - state->avail_out);
     } while (code == ISAL_DECOMP_OK && !ret_text->failed && state->block_state != ISAL_BLOCK_FINISH &&
              (state->avail_in > 0 || state->avail_out == 0));
-    bool whole = code == ISAL_DECOMP_OK && state->block_state == ISAL_BLOCK_FINISH;
+    /* Bytes behind the end would be a second member, whose lines must not vanish unseen. */
+    bool whole = code == ISAL_DECOMP_OK && state->block_state == ISAL_BLOCK_FINISH &&
+                 state->avail_in == 0 && state->read_in_length < 8;
     free(state);
     if (!whole || ret_text->failed) {
         return error_stop(err, EXIT_STATUS_FAILED, "not a whole gzip file, or larger than allowed");

@@ -3,6 +3,7 @@
 #include "run/identity.h"
 
 #include <string.h>
+#include <time.h>
 
 #include <cjson/cJSON.h>
 
@@ -99,6 +100,14 @@ bool identity_run_is_legal(const char *run)
     return true;
 }
 
+/* The begin stands in the run id, so that a resumed run says the same as the first session did. */
+static uint64_t begun_of(const char *run)
+{
+    struct tm begun = {0};
+    time_t seconds = strptime(run, "%Y%m%dT%H%M%SZ", &begun) != NULL ? timegm(&begun) : 0;
+    return seconds > 0 ? (uint64_t)seconds * 1000000000ULL : 0;
+}
+
 void identity_write(const struct identity *identity, struct text *text)
 {
     char begun[32];
@@ -136,6 +145,7 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
     if (bad != 0 || !identity_run_is_legal(identity.run)) {
         return -1;
     }
+    identity.begun_utc_ns = begun_of(identity.run);
     *ret_identity = identity;
     return 0;
 }

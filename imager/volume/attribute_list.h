@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The value of an $ATTRIBUTE_LIST: which attribute stands in which record. Pure function on a buffer.
+ * The value of an $ATTRIBUTE_LIST: which attribute stands in which record. Pure function on a
+ * buffer.
  */
 #ifndef WINCH_VOLUME_ATTRIBUTE_LIST_H
 #define WINCH_VOLUME_ATTRIBUTE_LIST_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The NTFS boot sector, parsed by ourselves before libntfs-3g sees it: a pure function on 512 bytes.
+ * The NTFS boot sector, parsed by ourselves before libntfs-3g sees it: a pure function on 512
+ * bytes.
  */
 #ifndef WINCH_VOLUME_BOOT_H
 #define WINCH_VOLUME_BOOT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Collects the attributes of one entry and hands them out as a volume_entry. What the attributes say
- * about clusters is judged in builder_stream.c.
+ * Collects the attributes of one entry and hands them out as a volume_entry. What the attributes
+ * say about clusters is judged in builder_stream.c.
  */
 #include "volume/builder.h"
 
@@ -400,7 +400,8 @@ static int load_value(struct builder *builder, const struct builder_item *item, 
         *ret_len = (size_t)item->size_bytes;
         return 0;
     }
-    if ((item->flags & (ATTRIBUTE_FLAG_COMPRESSION | ATTRIBUTE_FLAG_ENCRYPTED)) != 0 ||
+    if (item->extent_count == 0 ||
+        (item->flags & (ATTRIBUTE_FLAG_COMPRESSION | ATTRIBUTE_FLAG_ENCRYPTED)) != 0 ||
         item->size_bytes > VALUES_BYTES - builder->values_used) {
         return 0;
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Builds one volume_entry from attributes, in scratch memory that is used again for every entry.
- * Attributes of the same type and name must come one after the other, in the order of their clusters.
+ * Attributes of the same type and name must come one after the other, in the order of their
+ * clusters.
  */
 #ifndef WINCH_VOLUME_BUILDER_H
 #define WINCH_VOLUME_BUILDER_H

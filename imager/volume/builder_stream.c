@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Judges what an attribute says about its clusters, and fills a volume_stream from it. Whatever does
- * not add up is a problem: such a stream is read through libntfs-3g or not at all.
+ * Judges what an attribute says about its clusters, and fills a volume_stream from it. Whatever
+ * does not add up is a problem: such a stream is read through libntfs-3g or not at all.
  */
 #include "volume/builder.h"
 
@@ -85,10 +85,8 @@ static const char *judge_form(const struct builder *builder, const struct builde
 
 static bool has_hole(const struct builder *builder, const struct builder_item *item)
 {
-    const struct volume_extent *extents = builder->extents.items + item->extent_first;
-
     for (size_t i = 0; i < item->extent_count; i++) {
-        if (extents[i].cluster == VOLUME_HOLE) {
+        if (builder->extents.items[item->extent_first + i].cluster == VOLUME_HOLE) {
             return true;
         }
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Finds the newest restart page of $LogFile and reads its state. A page that is torn is passed over:
- * there are two so that one always holds.
+ * Finds the newest restart page of $LogFile and reads its state. A page that is torn is passed
+ * over: there are two so that one always holds.
  */
 #include "volume/log_file.h"
 

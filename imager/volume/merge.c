@@ -183,7 +183,8 @@ static int collect_extensions(struct merge *merge, struct error *err)
     uint64_t last_ref = merge->base_ref;
     size_t count = 0;
 
-    /* Sorted by record, so that each comes once. Pointers into the records must hold: room first. */
+    /* Sorted by record, so that each comes once. Room first: pointers into the records must
+     * hold. */
     for (size_t i = 0; i < merge->list.count; i++) {
         count += i == 0 || merge->list.entries[i].named.ref != merge->list.entries[i - 1].named.ref;
     }

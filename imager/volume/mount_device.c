@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The device that libntfs-3g sees: a window of our disk, read-only, with the overlay that makes $MFT
- * and its mirror alike. Errors of the disk are kept, since errno says too little.
+ * The device that libntfs-3g sees: a window of our disk, read-only, with the overlay that makes
+ * $MFT and its mirror alike. Errors of the disk are kept, since errno says too little.
  */
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * libntfs-3g refuses a volume whose $MFTMirr is not like the start of $MFT, and a volume whose first
- * records are torn. Here one of the two is answered from the other: nothing is written.
+ * libntfs-3g refuses a volume whose $MFTMirr is not like the start of $MFT, and a volume whose
+ * first records are torn. Here one of the two is answered from the other: nothing is written.
  */
 #include <string.h>
 

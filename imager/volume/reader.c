@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One thread's handle on libntfs-3g. The last stream stays open, since a compressed stream is read in
- * many pieces.
+ * One thread's handle on libntfs-3g. The last stream stays open, since a compressed stream is read
+ * in many pieces.
  */
 #include <string.h>
 
@@ -109,8 +109,11 @@ static int check_sequence(struct volume_reader *reader, uint64_t record, uint16_
     }
     (void)record_parse_header(reader->record, reader->volume->boot.record_bytes,
                               &header); /* later */
-    if ((header.flags & RECORD_FLAG_IN_USE) == 0 ||
-        (sequence != 0 && header.sequence != sequence)) {
+    if ((header.flags & RECORD_FLAG_IN_USE) == 0) {
+        return error_entry(err, "stale-reference", "record %llu is free now",
+                           (unsigned long long)record);
+    }
+    if (sequence != 0 && header.sequence != sequence) {
         return error_entry(err, "stale-reference",
                            "record %llu has sequence %u now, not %u: it was used again",
                            (unsigned long long)record, header.sequence, sequence);

@@ -7,8 +7,8 @@
 
 #include "volume/volume.h"
 
-/* Extents of one entry: 32 MiB of memory. A file of 256 KiB of attribute list, the most NTFS allows,
- * can hold about as many. */
+/* Extents of one entry: 32 MiB of memory. A file of 256 KiB of attribute list, the most NTFS
+ * allows, can hold about as many. */
 #define RUNLIST_EXTENTS_MAX (UINT32_C(2) << 20)
 
 struct extent_list {

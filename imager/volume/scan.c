@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The first pass over $MFT: every record once, in blocks. Base records without an attribute list are
- * handed over at once; the others and the extension records are noted for merge.c.
+ * The first pass over $MFT: every record once, in blocks. Base records without an attribute list
+ * are handed over at once; the others and the extension records are noted for merge.c.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Security descriptors from $Secure:$SDS. The stream is made of blocks of 256 KiB, each followed by a
- * copy of itself, so that a damaged entry may still be read from the copy.
+ * Security descriptors from $Secure:$SDS. The stream is made of blocks of 256 KiB, each followed by
+ * a copy of itself, so that a damaged entry may still be read from the copy.
  */
 #include <string.h>
 
@@ -10,6 +10,8 @@
 #define RECORD_SECURE 9
 #define BLOCK_BYTES (UINT32_C(256) << 10)
 #define PAIR_BYTES (2 * BLOCK_BYTES)
+/* A million descriptors of 500 bytes, each kept twice; a larger size is a lie. */
+#define STREAM_BYTES_MAX (UINT64_C(1) << 30)
 #define ENTRY_HEADER_BYTES 20
 #define ENTRY_ALIGNMENT 16
 /* Windows numbers descriptors from 256 on; more than this is not plausible on one volume. */
@@ -67,7 +69,13 @@ int volume_read_security(struct volume *volume,
 static int read_blocks(struct mount_stream *stream, struct security_walk *walk, uint8_t *pair,
                        struct error *err)
 {
-    for (uint64_t offset = 0; offset < mount_stream_size(stream); offset += PAIR_BYTES) {
+    uint64_t size = mount_stream_size(stream);
+
+    if (size > STREAM_BYTES_MAX) {
+        size = STREAM_BYTES_MAX;
+        walk->damaged++;
+    }
+    for (uint64_t offset = 0; offset < size; offset += PAIR_BYTES) {
         if (read_pair(stream, offset, pair, err) != 0 || walk_block(walk, offset, pair, err) != 0) {
             return -1;
         }

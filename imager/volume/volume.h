@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * volume: an NTFS volume, read-only. libntfs-3g mounts it through our own device operations and reads
- * the streams that need more than extents; records are parsed by our own bounds-checked scanner.
- * The only folder that includes ntfs-3g headers. Everything that comes from the disk is hostile.
+ * volume: an NTFS volume, read-only. libntfs-3g mounts it through our own device operations and
+ * reads the streams that need more than extents; records are parsed by our own bounds-checked
+ * scanner. The only folder that includes ntfs-3g headers. Everything that comes from the disk is
+ * hostile.
  */
 #ifndef WINCH_VOLUME_H
 #define WINCH_VOLUME_H
@@ -10,14 +11,14 @@
 #include "base/base.h"
 #include "disk/disk.h"
 
-/* One NTFS volume inside a disk. The disk must outlive it. Thread: volume_open, _free and _scan on one
- * thread; the functions marked so from any. */
+/* One NTFS volume inside a disk. The disk must outlive it. Thread: volume_open, _free and _scan
+ * on one thread; the functions marked so from any. */
 struct volume;
 
-/* Errors: STOP_RUN exit 6 with a sentence: no NTFS boot sector, corrupt boot sector (which field),
- * larger than its partition or device (truncated image: by how much), mount refused (what libntfs-3g
- * says in words). A $MFTMirr that differs from $MFT is not an error: reads of the mirror are answered
- * from $MFT, and info.mirror_differs says so. */
+/* Errors: STOP_RUN exit 6 with a sentence: no NTFS boot sector, corrupt boot sector (which
+ * field), larger than its partition or device (truncated image: by how much), mount refused
+ * (what libntfs-3g says in words). A $MFTMirr that differs from $MFT is not an error: reads of
+ * the mirror are answered from $MFT, and info.mirror_differs says so. */
 struct volume *volume_open(struct disk *disk, uint64_t offset_bytes, uint64_t size_bytes,
                            struct error *err);
 void volume_free(struct volume *volume);
@@ -126,9 +127,9 @@ struct volume_scan_totals {
 struct volume_visitor {
     /* A base record. -1 stops the scan with that error. */
     int (*entry)(void *self, const struct volume_entry *entry, struct error *err);
-    /* A record in use that is no good as a base nor as an extension: torn (BAAD), no FILE signature,
-     * header and bitmap disagree, an extension that no attribute list names. `base` is what it claims
-     * as its base or 0. `why` is a sentence part. */
+    /* A record in use that is no good as a base nor as an extension: torn (BAAD), no FILE
+     * signature, header and bitmap disagree, an extension that no attribute list names. `base`
+     * is what it claims as its base or 0. `why` is a sentence part. */
     int (*stray)(void *self, uint64_t record, uint16_t sequence, uint64_t base, const char *why,
                  struct error *err);
     /* Progress; may be NULL. */
@@ -136,12 +137,13 @@ struct volume_visitor {
     void *self;
 };
 
-/* One pass over $MFT in blocks of 1 MiB, then a second look at base records with an attribute list.
- * An extension counts only if its base's $ATTRIBUTE_LIST names it with the same record, sequence,
- * type, name and first VCN, and the pieces tile the stream without gap or overlap. Bases come in
- * record order, those with attribute lists after the others. Records 0–23 are handed over like all
- * others (their $DATA extents too); a record in use in the bitmap only, or in the header only, is a
- * stray, except records 12–23 which Windows reserves: they are handed over as bases with no names. */
+/* One pass over $MFT in blocks of 1 MiB, then a second look at base records with an attribute
+ * list. An extension counts only if its base's $ATTRIBUTE_LIST names it with the same record,
+ * sequence, type, name and first VCN, and the pieces tile the stream without gap or overlap.
+ * Bases come in record order, those with attribute lists after the others. Records 0–23 are
+ * handed over like all others (their $DATA extents too); a record in use in the bitmap only, or
+ * in the header only, is a stray, except records 12–23 which Windows reserves: they are handed
+ * over as bases with no names. */
 int volume_scan(struct volume *volume, const struct volume_visitor *visitor,
                 struct volume_scan_totals *ret_totals, struct error *err) WARN_UNUSED;
 
@@ -163,24 +165,23 @@ uint64_t volume_record_position(const struct volume *volume, uint64_t record);
 int volume_read_records(struct volume *volume, uint64_t first, size_t count, void *buf,
                         struct error *err) WARN_UNUSED;
 
-/* Undo the fix-ups of one raw record in place and find a resident $DATA stream in it. `ret_bytes`
- * points into `record`. Fails as FAIL_ENTRY "bad-record" if the record is torn, has another sequence
- * (skipped when `sequence` is 0), or the stream is not there. Idempotence: call fix_up once per record,
- * then find any number of streams. Thread: any. */
+/* Undo the fix-ups of one raw record in place, once; then find any number of resident $DATA
+ * streams in it. `ret_bytes` points into `record`. Both fail as FAIL_ENTRY "bad-record" if the
+ * record is torn or the stream is not there. Thread: any. */
 int volume_record_fix_up(const struct volume *volume, void *record, uint64_t number,
                          struct error *err) WARN_UNUSED;
 int volume_record_resident(const struct volume *volume, const void *record, const uint16_t *name,
                            uint8_t name_len, const uint8_t **ret_bytes, uint32_t *ret_len,
                            struct error *err) WARN_UNUSED;
 
-/* One thread's own libntfs-3g handle (mounted at the first use), with the last opened stream cached. */
+/* One thread's own libntfs-3g handle (mounted at the first use); the last stream stays open. */
 struct volume_reader;
 struct volume_reader *volume_reader_new(struct volume *volume, struct error *err);
 void volume_reader_free(struct volume_reader *reader);
-/* Read a stream through libntfs-3g: compressed ones, and any whose extents are not trusted. Returns
- * the count (between 1 and len for an offset below the size) or -1: FAIL_ENTRY "bad-record" (library
- * says no), "stale-reference" (the record has another sequence), "bad-sector". Reads of 64 KiB
- * multiples, aligned, are fastest. */
+/* Read a stream through libntfs-3g: compressed ones, and any whose extents are not trusted.
+ * Returns the count (between 1 and len for an offset below the size) or -1: FAIL_ENTRY
+ * "bad-record" (library says no), "stale-reference" (the record has another sequence),
+ * "bad-sector". Reads of 64 KiB multiples, aligned, are fastest. */
 ssize_t volume_reader_read(struct volume_reader *reader, uint64_t record, uint16_t sequence,
                            const uint16_t *name, uint8_t name_len, uint64_t offset, void *buf,
                            size_t len, struct error *err) WARN_UNUSED;

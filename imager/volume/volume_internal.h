@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * volume, private: the open volume and where its $MFT lies. Constant after volume_open(), so that any
- * thread may read it; only `mount` belongs to the thread that opened the volume.
+ * volume, private: the open volume and where its $MFT lies. Constant after volume_open(), so that
+ * any thread may read it; only `mount` belongs to the thread that opened the volume.
  */
 #ifndef WINCH_VOLUME_INTERNAL_H
 #define WINCH_VOLUME_INTERNAL_H
@@ -23,7 +23,8 @@ struct overlay {
 };
 
 struct volume;
-/* Looks at both; *ret_differs: their records are not alike. A mirror that cannot be read differs. */
+/* Looks at both; *ret_differs: their records are not alike. A mirror that cannot be read
+ * differs. */
 int overlay_open(struct volume *volume, bool *ret_differs, struct error *err) WARN_UNUSED;
 /* Where the byte at `offset` is to be read, and for how many bytes (at most `len`) that holds. */
 uint64_t overlay_map(const struct overlay *overlay, uint64_t offset, uint64_t len,
@@ -54,7 +55,8 @@ struct volume {
 
 /* ---- mft.c ------------------------------------------------------------------------------- */
 
-/* Take over the extents of $MFT: they must cover `size_bytes` without a hole. STOP_RUN otherwise. */
+/* Take over the extents of $MFT: they must cover `size_bytes` without a hole. STOP_RUN
+ * otherwise. */
 int mft_set_extents(struct volume *volume, const struct extent_list *list, uint64_t size_bytes,
                     uint64_t valid_bytes, struct error *err) WARN_UNUSED;
 /* Exactly `len` bytes of $MFT; what was never written reads as zeros. */

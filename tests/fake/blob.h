@@ -24,8 +24,9 @@ struct blob_storage {
  * memory or disk. */
 int blob_new(struct blob_storage *storage, const char *bucket, const char *name,
              struct blob **ret) WARN_UNUSED;
-/* The blob of a file that an earlier process left; NULL when it is not there or has another size. */
-struct blob *blob_open_existing(struct blob_storage *storage, const char *file, uint64_t size_bytes);
+/* The blob of a file that an earlier process left; NULL if it is gone or has another size. */
+struct blob *blob_open_existing(struct blob_storage *storage, const char *file,
+                                uint64_t size_bytes);
 
 int blob_append(struct blob *blob, const void *bytes, size_t len) WARN_UNUSED;
 /* Append all of `source`, which is sealed. In memory the bytes are shared, not copied. */

@@ -21,12 +21,12 @@ static cJSON *bucket_resource(const struct request *request, const char *name)
     request_add_origin(request, &link);
     text_printf(&link, "/storage/v1/b/%s", name);
     const char *const members[][2] = {
-        {"kind", "storage#bucket"},   {"id", name},
-        {"selfLink", text_str(&link)}, {"name", name},
+        {"kind", "storage#bucket"},        {"id", name},
+        {"selfLink", text_str(&link)},     {"name", name},
         {"projectNumber", "123456789012"}, {"location", "US-CENTRAL1"},
-        {"locationType", "region"},   {"storageClass", "STANDARD"},
-        {"metageneration", "1"},      {"etag", "CAE="},
-        {"timeCreated", CREATED},     {"updated", CREATED},
+        {"locationType", "region"},        {"storageClass", "STANDARD"},
+        {"metageneration", "1"},           {"etag", "CAE="},
+        {"timeCreated", CREATED},          {"updated", CREATED},
     };
     cJSON *json = cJSON_CreateObject();
     for (size_t i = 0; i < ARRAY_LEN(members); i++) {

@@ -78,8 +78,7 @@ static int read_sources(struct request *request, struct compose *compose, const 
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(json, "sourceObjects");
     int count = cJSON_GetArraySize(array);
     if (!cJSON_IsArray(array) || count == 0) {
-        reply_error(request, 400, "invalid",
-                    "You must provide at least one source component.");
+        reply_error(request, 400, "invalid", "You must provide at least one source component.");
         return -1;
     }
     if (count > SOURCES_MAX) {
@@ -110,11 +109,10 @@ static int read_destination(struct request *request, struct compose *compose, co
         return -1;
     }
     if (attribute_set(&compose->attributes, ATTRIBUTE_STORAGE_CLASS, class) != 0 ||
-        (kms_key != NULL &&
-         attribute_set(&compose->attributes, ATTRIBUTE_KMS_KEY, kms_key) != 0) ||
+        (kms_key != NULL && attribute_set(&compose->attributes, ATTRIBUTE_KMS_KEY, kms_key) != 0) ||
         (compose->attributes.values[ATTRIBUTE_CONTENT_TYPE] == NULL &&
-         attribute_set(&compose->attributes, ATTRIBUTE_CONTENT_TYPE,
-                       "application/octet-stream") != 0)) {
+         attribute_set(&compose->attributes, ATTRIBUTE_CONTENT_TYPE, "application/octet-stream") !=
+             0)) {
         reply_memory(request);
         return -1;
     }
@@ -154,8 +152,8 @@ static void delete_sources(struct request *request, const struct compose *compos
         const struct object *source = compose->sources[i];
         enum condition failed = CONDITION_COUNT;
         /* One that was named twice, or that the result has replaced, is gone already. */
-        (void)store_delete(request->server->store, source->bucket, source->name,
-                           source->generation, &none, &failed);
+        (void)store_delete(request->server->store, source->bucket, source->name, source->generation,
+                           &none, &failed);
     }
 }
 

@@ -24,8 +24,8 @@ static void begin(struct request *request)
 
 static struct object *find_source(struct request *request)
 {
-    const char *bucket = request->segments[request->segment_count - 7];
-    const char *name = request->segments[request->segment_count - 5];
+    const char *bucket = request->segments[request->segment_count - 8];
+    const char *name = request->segments[request->segment_count - 6];
     struct conditions conditions;
     enum condition failed = CONDITION_COUNT;
     uint64_t generation = 0;

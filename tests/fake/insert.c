@@ -9,9 +9,8 @@
 
 int insert_check_access(struct request *request)
 {
-    return request_need_bucket(request) != 0 || request_need_right(request, RIGHT_CREATE) != 0
-               ? -1
-               : 0;
+    return request_need_bucket(request) != 0 || request_need_right(request, RIGHT_CREATE) != 0 ? -1
+                                                                                               : 0;
 }
 
 int insert_expect(struct request *request, struct insert *insert, const char *kind,
@@ -19,8 +18,7 @@ int insert_expect(struct request *request, struct insert *insert, const char *ki
 {
     uint8_t *bytes CLEANUP_FREE = NULL;
     size_t len = 0;
-    if (strcmp(kind, "crc32c") == 0 &&
-        crc32c_from_base64(base64, &insert->expected_crc32c) == 0) {
+    if (strcmp(kind, "crc32c") == 0 && crc32c_from_base64(base64, &insert->expected_crc32c) == 0) {
         insert->expects_crc32c = true;
         return 0;
     }
@@ -207,8 +205,8 @@ static int set_defaults(struct insert *insert)
 {
     struct attributes *attributes = &insert->attributes;
     if (attributes->values[ATTRIBUTE_STORAGE_CLASS] == NULL &&
-        attribute_set(attributes, ATTRIBUTE_STORAGE_CLASS,
-                      bucket_storage_class(insert->server)) != 0) {
+        attribute_set(attributes, ATTRIBUTE_STORAGE_CLASS, bucket_storage_class(insert->server)) !=
+            0) {
         return -1;
     }
     return attributes->values[ATTRIBUTE_CONTENT_TYPE] == NULL

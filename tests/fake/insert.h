@@ -29,7 +29,7 @@ struct insert {
 
 /* Right and bucket for an insert; -1 after having answered. */
 int insert_check_access(struct request *request);
-/* A checksum the client states, as "crc32c=…" or "md5=…" with base64; -1 after having answered. */
+/* A checksum the client states: `kind` is "crc32c" or "md5". -1 after having answered. */
 int insert_expect(struct request *request, struct insert *insert, const char *kind,
                   const char *base64);
 /* All checksums of X-Goog-Hash and Content-MD5 headers. */

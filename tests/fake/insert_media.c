@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* insert_media: an object whose bytes are the whole body: uploadType=media, and PUT of the XML API. */
+/* insert_media: an object that is the whole body: uploadType=media, and PUT of the XML API. */
 #include <string.h>
 
 #include "insert.h"

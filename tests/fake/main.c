@@ -32,8 +32,9 @@ static int load_faults(struct server *server, struct error *err)
     if (file_read(path, SCRIPT_MAX, &script, err) != 0) {
         return -1;
     }
-    return faults_add_lines(server->faults, text_str(&script), err) != 0 ? error_add(err, "%s", path)
-                                                                         : 0;
+    return faults_add_lines(server->faults, text_str(&script), err) != 0
+               ? error_add(err, "%s", path)
+               : 0;
 }
 
 static int load_bucket_json(struct server *server, struct error *err)

@@ -58,8 +58,7 @@ static void finish_start(struct request *request)
                 request->bucket);
     text_add(&body, "<Key>");
     add_escaped(&body, request->object);
-    text_printf(&body, "</Key><UploadId>%s</UploadId></InitiateMultipartUploadResult>",
-                upload->id);
+    text_printf(&body, "</Key><UploadId>%s</UploadId></InitiateMultipartUploadResult>", upload->id);
     reply_text(request, 200, XML_TYPE, &body);
 }
 
@@ -174,7 +173,7 @@ const struct operation mpu_part_operation = {begin_part, take_part, finish_part,
 
 /* ---- complete ---------------------------------------------------------------------------- */
 
-/* The text between <TAG> and </TAG> after *cursor, which moves past it; false when there is none. */
+/* The text between <TAG> and </TAG> after *cursor, which moves past it; false if there is none. */
 static bool next_element(const char **cursor, const char *tag, const char **ret, size_t *ret_len)
 {
     char open[32];
@@ -244,21 +243,22 @@ static int join_parts(struct request *request, const struct upload *upload, stru
     size_t len = 0;
     const struct part *last = NULL;
     while (next_element(&cursor, "Part", &element, &len)) {
-        if (last != NULL && last->digest.size_bytes < MPU_PART_MIN) {
+        char *copy CLEANUP_FREE = strndup(element, len);
+        const struct part *part =
+            copy == NULL ? NULL
+                         : listed_part(request, upload, copy, last == NULL ? 0 : last->number);
+        if (part != NULL && last != NULL && last->digest.size_bytes < MPU_PART_MIN) {
             reply_error(request, 400, "EntityTooSmall", "Part %u is smaller than 5 MiB",
                         last->number);
             return -1;
         }
-        char *copy CLEANUP_FREE = strndup(element, len);
-        last = copy == NULL
-                   ? NULL
-                   : listed_part(request, upload, copy, last == NULL ? 0 : last->number);
-        if (last == NULL || blob_append_blob(insert->blob, last->blob) != 0) {
+        if (part == NULL || blob_append_blob(insert->blob, part->blob) != 0) {
             reply_memory(request); /* unless it is answered */
             return -1;
         }
-        insert->digest.crc32c = crc32c_combine(insert->digest.crc32c, last->digest.crc32c,
-                                               last->digest.size_bytes);
+        last = part;
+        insert->digest.crc32c =
+            crc32c_combine(insert->digest.crc32c, last->digest.crc32c, last->digest.size_bytes);
         insert->digest.size_bytes += last->digest.size_bytes;
     }
     if (last == NULL) {

@@ -152,8 +152,8 @@ static enum head_result parse_head(struct multipart *multipart, struct span *res
     char media_type[256];
     (void)snprintf(media_type, sizeof(media_type), "%.*s", (int)type.len, type.bytes);
     multipart->stage = MULTIPART_MEDIA;
-    return multipart->sink.metadata(multipart->sink.self, json, (size_t)(end - json),
-                                    media_type) == 0
+    return multipart->sink.metadata(multipart->sink.self, json, (size_t)(end - json), media_type) ==
+                   0
                ? HEAD_WHOLE
                : HEAD_BAD;
 }

@@ -24,8 +24,8 @@ struct multipart {
     struct multipart_sink sink;
     enum multipart_stage stage;
     bool lines_are_lf;
-    char boundary[MULTIPART_BOUNDARY_MAX + 3]; /* with its "--" */
-    struct text head; /* all before the media, while it is not whole */
+    char boundary[MULTIPART_BOUNDARY_MAX + 3];  /* with its "--" */
+    struct text head;                           /* all before the media, while it is not whole */
     char delimiter[MULTIPART_BOUNDARY_MAX + 5]; /* line end and boundary: ends the media */
     size_t delimiter_len;
     char tail[2 * (MULTIPART_BOUNDARY_MAX + 5)]; /* may be the start of a delimiter */

@@ -18,8 +18,13 @@ static const char *const attribute_names[ATTRIBUTE_COUNT] = {
 };
 
 static const char *const storage_classes[] = {
-    "STANDARD",       "NEARLINE", "COLDLINE", "ARCHIVE",
-    "MULTI_REGIONAL", "REGIONAL", "DURABLE_REDUCED_AVAILABILITY",
+    "STANDARD",
+    "NEARLINE",
+    "COLDLINE",
+    "ARCHIVE",
+    "MULTI_REGIONAL",
+    "REGIONAL",
+    "DURABLE_REDUCED_AVAILABILITY",
 };
 
 const char *attribute_name(enum attribute attribute)

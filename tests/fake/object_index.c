@@ -186,8 +186,7 @@ static void replay_put(struct blob_storage *storage, struct store *store, const 
     read_md5(json, &digest);
     struct attributes attributes = {0};
     struct text problem CLEANUP_TEXT = TEXT_INIT(LINE_MAX_BYTES);
-    struct blob *blob CLEANUP(blob_cleanup) =
-        blob_of_line(storage, store, json, digest.size_bytes);
+    struct blob *blob CLEANUP(blob_cleanup) = blob_of_line(storage, store, json, digest.size_bytes);
     if (blob == NULL || attributes_from_json(&attributes, json, &problem) != 0) {
         attributes_clear(&attributes);
         return;

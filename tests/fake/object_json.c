@@ -48,8 +48,8 @@ static const char *const field_names[FIELD_COUNT] = {
 static uint64_t field_of_word(const char *word, size_t len)
 {
     for (unsigned i = 0; i < FIELD_COUNT + ATTRIBUTE_COUNT; i++) {
-        const char *name = i < FIELD_COUNT ? field_names[i]
-                                           : attribute_name((enum attribute)(i - FIELD_COUNT));
+        const char *name =
+            i < FIELD_COUNT ? field_names[i] : attribute_name((enum attribute)(i - FIELD_COUNT));
         if (strlen(name) == len && memcmp(name, word, len) == 0) {
             return (uint64_t)1 << i;
         }
@@ -110,8 +110,8 @@ void object_add_time(struct text *out, uint64_t utc_ns)
     clock_format_utc(utc_ns, time);
     size_t len = strcspn(time, "Z");
     unsigned ms = (unsigned)(utc_ns / 1000000 % 1000);
-    const char fraction[] = {'.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10),
-                             (char)('0' + ms % 10), 'Z', '"'};
+    const char fraction[] = {
+        '.', (char)('0' + ms / 100), (char)('0' + ms / 10 % 10), (char)('0' + ms % 10), 'Z', '"'};
     text_add_char(out, '"');
     text_add_bytes(out, time, len);
     text_add_bytes(out, fraction, sizeof(fraction));

@@ -32,7 +32,7 @@ struct operation {
 enum stage {
     STAGE_HEADERS,
     STAGE_BODY,
-    STAGE_READY,   /* all is there; nothing is done yet */
+    STAGE_READY, /* all is there; nothing is done yet */
     STAGE_EXECUTE,
     STAGE_EXECUTED,
     STAGE_REPLY,
@@ -67,9 +67,9 @@ struct request {
 
     struct fault_hit fault;
     bool named_faults_done;
-    bool hold_after;   /* a hold waits for the executed request */
-    bool stalled;      /* the stall of the fault is over */
-    bool gone;         /* the client left while the request was held */
+    bool hold_after; /* a hold waits for the executed request */
+    bool stalled;    /* the stall of the fault is over */
+    bool gone;       /* the client left while the request was held */
     struct MHD_Response *response;
     unsigned status;
 };

@@ -138,11 +138,14 @@ static bool parse_content_range(const char *header, struct chunk *chunk)
            (!chunk->has_range || chunk->last < chunk->total);
 }
 
-/* Do the headers of a chunk with bytes make sense by themselves? */
+/* Do the headers make sense by themselves? */
 static bool chunk_is_sound(const struct request *request, const struct chunk *chunk)
 {
     const char *length_header = request_header(request, "Content-Length");
     uint64_t length = 0;
+    if (chunk->query) {
+        return length_header == NULL || strcmp(length_header, "0") == 0;
+    }
     if (!chunk->has_range) {
         return true;
     }
@@ -192,8 +195,7 @@ static void begin_chunk(struct request *request)
         return;
     }
     const char *content_range = request_header(request, "Content-Range");
-    chunk->session =
-        session_find(request->server->sessions, request_param(request, "upload_id"));
+    chunk->session = session_find(request->server->sessions, request_param(request, "upload_id"));
     if (chunk->session == NULL) {
         reply_error(request, 404, "notFound", "No such upload session");
         return;
@@ -217,8 +219,7 @@ static void take_chunk(struct request *request, const char *bytes, size_t len)
     struct chunk *chunk = request->state;
     struct session *session = chunk->session;
     chunk->received += len;
-    if (chunk->query ||
-        (chunk->has_range && chunk->received > chunk->last - chunk->first + 1)) {
+    if (chunk->query || (chunk->has_range && chunk->received > chunk->last - chunk->first + 1)) {
         invalid(request, "More bytes than the range says");
         return;
     }

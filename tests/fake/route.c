@@ -147,9 +147,9 @@ static const struct operation *route_control(struct request *request)
         const char *name;
         const struct operation *operation;
     } calls[] = {
-        {"GET", "stats", &fake_stats_operation},    {"GET", "objects", &fake_objects_operation},
-        {"POST", "hold", &fake_hold_operation},     {"DELETE", "hold", &fake_disarm_operation},
-        {"POST", "faults", &fake_faults_operation}, {"DELETE", "faults", &fake_faults_operation},
+        {"GET", "stats", &fake_stats_operation},      {"GET", "objects", &fake_objects_operation},
+        {"POST", "hold", &fake_hold_operation},       {"DELETE", "hold", &fake_disarm_operation},
+        {"POST", "faults", &fake_faults_operation},   {"DELETE", "faults", &fake_faults_operation},
         {"POST", "release", &fake_release_operation},
     };
     for (size_t i = 0; i < ARRAY_LEN(calls); i++) {

@@ -14,10 +14,10 @@ extern const struct operation insert_multipart_operation; /* insert_multipart.c 
 extern const struct operation resumable_start_operation;  /* resumable.c */
 extern const struct operation resumable_chunk_operation;
 extern const struct operation resumable_cancel_operation;
-extern const struct operation compose_operation;     /* compose.c */
-extern const struct operation rewrite_operation;     /* copy.c */
+extern const struct operation compose_operation; /* compose.c */
+extern const struct operation rewrite_operation; /* copy.c */
 extern const struct operation copy_operation;
-extern const struct operation object_get_operation;  /* object_calls.c */
+extern const struct operation object_get_operation; /* object_calls.c */
 extern const struct operation object_delete_operation;
 extern const struct operation object_patch_operation;
 extern const struct operation object_update_operation;

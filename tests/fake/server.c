@@ -128,8 +128,8 @@ static enum MHD_Result take_body(struct request *request, const char *bytes, siz
 {
     const struct fault *fault = request->fault.fault;
     bool closes = request->fault.action == FAULT_RESET_AFTER_BYTES;
-    bool stalls = request->fault.action == FAULT_STALL && fault->has_after_bytes &&
-                  !request->stalled;
+    bool stalls =
+        request->fault.action == FAULT_STALL && fault->has_after_bytes && !request->stalled;
     if ((closes || stalls) && request->body_bytes + *len >= fault->after_bytes) {
         size_t before = (size_t)(fault->after_bytes - request->body_bytes);
         feed(request, bytes, before);

@@ -168,8 +168,7 @@ static void count_object(struct store *store, const struct slot *slot, int sign)
 
 /* The live object of the slot becomes `object` (NULL: none). The old one is returned, for the
  * caller to release without the lock. */
-static struct object *replace_current(struct store *store, struct slot *slot,
-                                      struct object *object)
+static struct object *replace_current(struct store *store, struct slot *slot, struct object *object)
 {
     struct object *old = slot->current;
     if (old != NULL) {
@@ -312,8 +311,8 @@ enum store_result store_delete(struct store *store, const char *bucket, const ch
     struct slot *slot = find_live(store, bucket, name, generation);
     if (slot == NULL) {
         result = STORE_NOT_FOUND;
-    } else if (!conditions_met(conditions, slot->current->generation,
-                               slot->current->metageneration, ret_failed)) {
+    } else if (!conditions_met(conditions, slot->current->generation, slot->current->metageneration,
+                               ret_failed)) {
         result = STORE_CONDITION;
     } else if (object_index_write_delete(store->index, slot->current) != 0) {
         result = STORE_FAILED;

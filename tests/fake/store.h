@@ -16,9 +16,9 @@ struct object_index;
 enum store_result {
     STORE_OK,
     STORE_NOT_FOUND,
-    STORE_CONDITION, /* a precondition does not hold */
+    STORE_CONDITION,    /* a precondition does not hold */
     STORE_NEEDS_DELETE, /* the name exists and the caller may not replace */
-    STORE_FAILED, /* out of memory or disk */
+    STORE_FAILED,       /* out of memory or disk */
 };
 
 /* `index` may be NULL; it is told of every change, in order, under the lock. */

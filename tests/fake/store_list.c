@@ -30,8 +30,8 @@ int store_sort_bucket(struct bucket *bucket)
     size_t fresh_left = fresh_count;
     while (fresh_left > 0) { /* merge from the end, in place */
         struct slot **place = &bucket->order[old_left + fresh_left - 1];
-        if (old_left > 0 && compare_slots(&bucket->order[old_left - 1],
-                                          &fresh[fresh_left - 1]) > 0) {
+        if (old_left > 0 &&
+            compare_slots(&bucket->order[old_left - 1], &fresh[fresh_left - 1]) > 0) {
             *place = bucket->order[--old_left];
         } else {
             *place = fresh[--fresh_left];

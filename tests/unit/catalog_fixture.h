@@ -61,8 +61,8 @@ static inline void made_units(struct made *made, uint64_t parent_ref, const uint
                               uint8_t len, uint8_t space)
 {
     assert_true(made->entry.name_count < MADE_NAMES);
-    made->names[made->entry.name_count++] = (struct volume_name){
-        .parent_ref = parent_ref, .units = units, .len = len, .space = space};
+    made->names[made->entry.name_count++] =
+        (struct volume_name){.parent_ref = parent_ref, .units = units, .len = len, .space = space};
 }
 
 static inline void made_name(struct made *made, uint64_t parent_ref, const char *name,

@@ -44,9 +44,9 @@ static inline struct plan *made_plan(const struct catalog *catalog,
     assert_int_equal(totals->tasks, plan_task_count(plan));
     assert_int_equal(totals->tasks, totals->objects + totals->inlines);
     assert_int_equal(totals->objects, totals->batch + totals->whole + totals->parts);
-    assert_int_equal(catalog_count(catalog),
-                     totals->entries_send + totals->entries_directory + totals->entries_link +
-                         totals->entries_excluded + totals->entries_failed);
+    assert_int_equal(catalog_count(catalog), totals->entries_send + totals->entries_directory +
+                                                 totals->entries_link + totals->entries_excluded +
+                                                 totals->entries_failed);
     return plan;
 }
 
@@ -130,8 +130,7 @@ static inline void assert_path(const struct plan *plan, uint64_t record, unsigne
     assert_non_null(namer);
     size_t len;
     bool is_exact;
-    const char *found =
-        plan_path(namer, made_index(plan->catalog, record), name, &len, &is_exact);
+    const char *found = plan_path(namer, made_index(plan->catalog, record), name, &len, &is_exact);
     assert_non_null(found);
     assert_string_equal(found, path);
     assert_int_equal(len, strlen(path));

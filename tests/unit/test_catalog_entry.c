@@ -215,7 +215,8 @@ static void test_order_and_repeats(void **state)
     static const struct {
         uint64_t record;
         const char *name;
-    } added[] = {{30, "c"}, {10, "a"}, {50, "e"}, {20, "b"}, {40, "d"}, {20, "again"}, {10, "again"}};
+    } added[] = {{30, "c"}, {10, "a"},     {50, "e"},    {20, "b"},
+                 {40, "d"}, {20, "again"}, {10, "again"}};
     struct catalog *catalog = made_catalog();
     for (size_t i = 0; i < ARRAY_LEN(added); i++) {
         made_add_file(catalog, added[i].record, 1, ROOT, added[i].name);

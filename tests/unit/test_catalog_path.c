@@ -11,6 +11,36 @@ static uint32_t find(const struct catalog *catalog, uint64_t record)
     return (uint32_t)index;
 }
 
+static const struct {
+    uint64_t record;
+    enum catalog_root root;
+    size_t depth;
+    uint64_t gap;
+    uint64_t chain[2];
+} chain_cases[] = {
+    {5, CATALOG_SYSTEM, 0, 0, {0}},
+    {6, CATALOG_SYSTEM, 0, 0, {0}},
+    {11, CATALOG_SYSTEM, 0, 0, {0}},
+    {24, CATALOG_SYSTEM, 1, 0, {11}},
+    {25, CATALOG_SYSTEM, 2, 0, {11, 24}},
+    {30, CATALOG_ROOTED, 0, 0, {0}},
+    {31, CATALOG_ROOTED, 1, 0, {30}},
+    {32, CATALOG_ROOTED, 2, 0, {30, 31}},
+    {33, CATALOG_ROOTED, 2, 0, {30, 31}},
+    {34, CATALOG_ORPHAN, 0, REF(31, 3), {0}},
+    {35, CATALOG_ORPHAN, 0, REF(999, 1), {0}},
+    {36, CATALOG_ORPHAN, 0, REF(32, 1), {0}},
+    {40, CATALOG_ORPHAN, 0, REF(41, 1), {0}},
+    {42, CATALOG_ORPHAN, 0, REF(41, 1), {0}},
+    {43, CATALOG_ORPHAN, 0, REF(43, 1), {0}},
+    {45, CATALOG_ORPHAN, 1, REF(999, 2), {44}},
+    {46, CATALOG_ORPHAN, 0, REF(5, 9), {0}},
+    {47, CATALOG_ROOTED, 0, 0, {0}},
+    {48, CATALOG_ORPHAN, 0, REF(0xFFFFFFFFFFFF, 1), {0}},
+    {49, CATALOG_ORPHAN, 0, 0, {0}},
+    {50, CATALOG_ORPHAN, 0, REF(49, 1), {0}},
+};
+
 static void test_chains(void **state)
 {
     (void)state;
@@ -42,44 +72,16 @@ static void test_chains(void **state)
     made_add(catalog, &made); /* without a name */
     made_add_file(catalog, 50, 1, REF(49, 1), "below nameless");
     made_finish(catalog, 100);
-    static const struct {
-        uint64_t record;
-        enum catalog_root root;
+    for (size_t i = 0; i < ARRAY_LEN(chain_cases); i++) {
         size_t depth;
         uint64_t gap;
-        uint64_t chain[2];
-    } cases[] = {
-        {5, CATALOG_SYSTEM, 0, 0, {0}},
-        {6, CATALOG_SYSTEM, 0, 0, {0}},
-        {11, CATALOG_SYSTEM, 0, 0, {0}},
-        {24, CATALOG_SYSTEM, 1, 0, {11}},
-        {25, CATALOG_SYSTEM, 2, 0, {11, 24}},
-        {30, CATALOG_ROOTED, 0, 0, {0}},
-        {31, CATALOG_ROOTED, 1, 0, {30}},
-        {32, CATALOG_ROOTED, 2, 0, {30, 31}},
-        {33, CATALOG_ROOTED, 2, 0, {30, 31}},
-        {34, CATALOG_ORPHAN, 0, REF(31, 3), {0}},
-        {35, CATALOG_ORPHAN, 0, REF(999, 1), {0}},
-        {36, CATALOG_ORPHAN, 0, REF(32, 1), {0}},
-        {40, CATALOG_ORPHAN, 0, REF(41, 1), {0}},
-        {42, CATALOG_ORPHAN, 0, REF(41, 1), {0}},
-        {43, CATALOG_ORPHAN, 0, REF(43, 1), {0}},
-        {45, CATALOG_ORPHAN, 1, REF(999, 2), {44}},
-        {46, CATALOG_ORPHAN, 0, REF(5, 9), {0}},
-        {47, CATALOG_ROOTED, 0, 0, {0}},
-        {48, CATALOG_ORPHAN, 0, REF(0xFFFFFFFFFFFF, 1), {0}},
-        {49, CATALOG_ORPHAN, 0, 0, {0}},
-        {50, CATALOG_ORPHAN, 0, REF(49, 1), {0}},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        size_t depth;
-        uint64_t gap;
-        uint32_t index = find(catalog, cases[i].record);
-        assert_int_equal(catalog_chain(catalog, index, 0, chain, &depth, &gap), cases[i].root);
-        assert_int_equal(depth, cases[i].depth);
-        assert_true(gap == cases[i].gap);
+        uint32_t index = find(catalog, chain_cases[i].record);
+        assert_int_equal(catalog_chain(catalog, index, 0, chain, &depth, &gap),
+                         chain_cases[i].root);
+        assert_int_equal(depth, chain_cases[i].depth);
+        assert_true(gap == chain_cases[i].gap);
         for (size_t j = 0; j < depth; j++) {
-            assert_int_equal(catalog_record(catalog, chain[j]), cases[i].chain[j]);
+            assert_int_equal(catalog_record(catalog, chain[j]), chain_cases[i].chain[j]);
         }
     }
     catalog_free(catalog);
@@ -182,8 +184,8 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chains),      cmocka_unit_test(test_without_root_record),
-        cmocka_unit_test(test_depth),       cmocka_unit_test(test_circles),
+        cmocka_unit_test(test_chains), cmocka_unit_test(test_without_root_record),
+        cmocka_unit_test(test_depth),  cmocka_unit_test(test_circles),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("catalog paths", tests, NULL, NULL);

@@ -18,7 +18,7 @@
 struct answer_case {
     enum gcs_call call;
     int status;
-    const char *reason;  /* NULL: the body is `message` as it stands */
+    const char *reason; /* NULL: the body is `message` as it stands */
     const char *message;
     enum gcs_answer answer;
     enum error_kind kind;
@@ -59,8 +59,7 @@ static const struct answer_case cases[] = {
     {GCS_CALL_INSERT, 400, "cloudKmsBadKey", "x", GCS_ERROR, STOP, EXIT_STATUS_DESTINATION},
     {GCS_CALL_COMPOSE, 403, "cloudKmsPermissionDenied", "x", GCS_ERROR, STOP,
      EXIT_STATUS_DESTINATION},
-    {GCS_CALL_INSERT, 401, "authError", "Invalid Credentials", GCS_ERROR, STOP,
-     EXIT_STATUS_RIGHTS},
+    {GCS_CALL_INSERT, 401, "authError", "Invalid Credentials", GCS_ERROR, STOP, EXIT_STATUS_RIGHTS},
     {GCS_CALL_INSERT, 404, "notFound", "The specified bucket does not exist.", GCS_ERROR, STOP,
      EXIT_STATUS_DESTINATION},
     {GCS_CALL_INSERT, 404, NULL, "", GCS_ERROR, STOP, EXIT_STATUS_DESTINATION},
@@ -79,8 +78,8 @@ static const struct answer_case cases[] = {
      ENTRY, 0},
     {GCS_CALL_INSERT, 400, "invalid", "Provided MD5 hash \"x\" doesn't match calculated MD5 hash",
      GCS_CHECKSUM, ENTRY, 0},
-    {GCS_CALL_INSERT, 400, NULL,
-     "<?xml?><Error><Code>BadDigest</Code><Message>m</Message></Error>", GCS_CHECKSUM, ENTRY, 0},
+    {GCS_CALL_INSERT, 400, NULL, "<?xml?><Error><Code>BadDigest</Code><Message>m</Message></Error>",
+     GCS_CHECKSUM, ENTRY, 0},
     {GCS_CALL_INSERT, 400, NULL, "<Error><Code>BadDigest</Code></Error>", GCS_CHECKSUM, ENTRY, 0},
     {GCS_CALL_INSERT, 400, NULL, "<Error><Code>InvalidDigest</Code></Error>", GCS_CHECKSUM, ENTRY,
      0},
@@ -130,8 +129,7 @@ static void test_rows(void **state)
         }
         assert_true(err.message[0] != '\0');
         if (one->kind == ENTRY) {
-            assert_string_equal(err.reason,
-                                answer == GCS_EXISTS ? "conflict" : "upload-refused");
+            assert_string_equal(err.reason, answer == GCS_EXISTS ? "conflict" : "upload-refused");
         }
     }
 }
@@ -155,8 +153,17 @@ static void test_hostile_bodies(void **state)
 {
     (void)state;
     static const char *const bodies[] = {
-        "[]", "null", "{\"error\":7}", "{\"error\":{\"errors\":{}}}", "{\"error\":\"text\"}",
-        "{\"error\":{\"message\":{},\"errors\":[[]]}}", "{", "<", "<Code>", "\x01\x02", "\"\"",
+        "[]",
+        "null",
+        "{\"error\":7}",
+        "{\"error\":{\"errors\":{}}}",
+        "{\"error\":\"text\"}",
+        "{\"error\":{\"message\":{},\"errors\":[[]]}}",
+        "{",
+        "<",
+        "<Code>",
+        "\x01\x02",
+        "\"\"",
     };
     for (size_t i = 0; i < ARRAY_LEN(bodies); i++) {
         CLEANUP_TEXT struct text body = TEXT_INIT(4096);

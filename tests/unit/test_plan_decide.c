@@ -4,16 +4,16 @@
 
 enum content {
     NO_STREAM,
-    EMPTY,      /* resident, no bytes */
-    RESIDENT,   /* resident, ten bytes */
-    WHOLE,      /* extents without a hole */
-    HOLES_ONLY, /* right size, nothing behind it */
-    PARTLY,     /* a hole in the middle */
-    TAIL_HOLE,  /* a hole behind the valid length */
+    EMPTY,         /* resident, no bytes */
+    RESIDENT,      /* resident, ten bytes */
+    WHOLE,         /* extents without a hole */
+    HOLES_ONLY,    /* right size, nothing behind it */
+    PARTLY,        /* a hole in the middle */
+    TAIL_HOLE,     /* a hole behind the valid length */
     NEVER_WRITTEN, /* extents, valid length 0 */
-    SQUEEZED,   /* LZNT1 with the holes that it leaves */
-    SQUEEZED_GAP, /* LZNT1, one unit missing */
-    DISTRUSTED, /* extents with a problem */
+    SQUEEZED,      /* LZNT1 with the holes that it leaves */
+    SQUEEZED_GAP,  /* LZNT1, one unit missing */
+    DISTRUSTED,    /* extents with a problem */
 };
 
 enum { OFFLINE = 0x1000, RECALL = 0x400000 };
@@ -73,99 +73,101 @@ static void add_content(struct made *made, enum content content)
     }
 }
 
+static const struct {
+    uint32_t tag;
+    uint32_t attributes;
+    enum content content;
+    enum plan_reparse kind;
+    enum plan_state state;
+    const char *reason;
+    bool directory;
+} reparse_cases[] = {
+    {0, 0, WHOLE, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, 0, HOLES_ONLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, OFFLINE, PARTLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, 0, EMPTY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, 0, NO_STREAM, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0xA000000C, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
+    {0xA000000C, 0, HOLES_ONLY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0xA000000C, 0, WHOLE, PLAN_REPARSE_LINK, PLAN_SEND, NULL, false},
+    {0xA0000003, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
+    {0xA000001D, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x20000BAD, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x80000023, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x80000024, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x80000025, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x80000026, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
+    {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000007, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000007, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x9000601A, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, 0, WHOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x9000601A, OFFLINE, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, RECALL, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, RECALL, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, 0, PARTLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, 0, TAIL_HOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x9000601A, 0, NEVER_WRITTEN, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, 0, DISTRUSTED, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000601A, 0, SQUEEZED, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x9000601A, 0, SQUEEZED_GAP, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000701A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x9000701A, 0, EMPTY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_DIRECTORY, NULL, true},
+    {0x9000001A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x9000F01A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
+    {0x80000021, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
+    {0xC0000004, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+    {0xC0000004, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000006, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000018, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x90001018, 0, PARTLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x8000001B, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0x80000008, 0, RESIDENT, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+    {0xBAD, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
+    {0xBAD, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
+    {0xBAD, 0, NO_STREAM, PLAN_REPARSE_OTHER, PLAN_DIRECTORY, NULL, true},
+};
+
 static void test_reparse_table(void **state)
 {
     (void)state;
-    static const struct {
-        uint32_t tag;
-        uint32_t attributes;
-        enum content content;
-        enum plan_reparse kind;
-        enum plan_state state;
-        const char *reason;
-        bool directory;
-    } cases[] = {
-        {0, 0, WHOLE, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
-        {0, 0, HOLES_ONLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
-        {0, OFFLINE, PARTLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
-        {0, 0, EMPTY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
-        {0, 0, NO_STREAM, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
-        {0xA000000C, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
-        {0xA000000C, 0, HOLES_ONLY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0xA000000C, 0, WHOLE, PLAN_REPARSE_LINK, PLAN_SEND, NULL, false},
-        {0xA0000003, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, true},
-        {0xA000001D, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x20000BAD, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x80000023, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x80000024, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x80000025, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x80000026, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
-        {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
-        {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
-        {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
-        {0x80000007, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000007, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x9000601A, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, 0, WHOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x9000601A, OFFLINE, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, RECALL, WHOLE, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, RECALL, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, 0, PARTLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, 0, TAIL_HOLE, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x9000601A, 0, NEVER_WRITTEN, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, 0, DISTRUSTED, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000601A, 0, SQUEEZED, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x9000601A, 0, SQUEEZED_GAP, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000701A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x9000701A, 0, EMPTY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0x9000701A, 0, NO_STREAM, PLAN_REPARSE_CLOUD, PLAN_DIRECTORY, NULL, true},
-        {0x9000001A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x9000F01A, 0, RESIDENT, PLAN_REPARSE_CLOUD, PLAN_SEND, NULL, false},
-        {0x80000021, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
-        {0xC0000004, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
-        {0xC0000004, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000006, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000018, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x90001018, 0, PARTLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x8000001B, 0, EMPTY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0x80000008, 0, RESIDENT, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
-        {0xBAD, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
-        {0xBAD, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_SEND, NULL, false},
-        {0xBAD, 0, NO_STREAM, PLAN_REPARSE_OTHER, PLAN_DIRECTORY, NULL, true},
-    };
     enum { FIRST = 100 };
     struct catalog *catalog = made_catalog();
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        assert_int_equal(plan_classify_reparse(cases[i].tag), cases[i].kind);
+    for (size_t i = 0; i < ARRAY_LEN(reparse_cases); i++) {
+        assert_int_equal(plan_classify_reparse(reparse_cases[i].tag), reparse_cases[i].kind);
         struct made made;
         char name[16];
         (void)snprintf(name, sizeof(name), "case%zu", i);
         made_start(&made, FIRST + i, 1);
         made_name(&made, ROOT, name, SPACE_BOTH);
-        made.entry.directory = cases[i].directory;
-        made.entry.reparse_tag = cases[i].tag;
-        made.entry.file_attributes = cases[i].attributes;
-        add_content(&made, cases[i].content);
+        made.entry.directory = reparse_cases[i].directory;
+        made.entry.reparse_tag = reparse_cases[i].tag;
+        made.entry.file_attributes = reparse_cases[i].attributes;
+        add_content(&made, reparse_cases[i].content);
         (void)made_stream(&made, "note", VOLUME_RESIDENT, 5);
         made_add(catalog, &made);
     }
-    made_finish(catalog, FIRST + ARRAY_LEN(cases));
+    made_finish(catalog, FIRST + ARRAY_LEN(reparse_cases));
     struct plan *plan = made_plan(catalog, &plain_settings);
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        assert_reason(made_entry_decision(plan, FIRST + i), cases[i].state, cases[i].reason);
-        bool unnamed = cases[i].content != NO_STREAM;
+    for (size_t i = 0; i < ARRAY_LEN(reparse_cases); i++) {
+        assert_reason(made_entry_decision(plan, FIRST + i), reparse_cases[i].state,
+                      reparse_cases[i].reason);
+        bool unnamed = reparse_cases[i].content != NO_STREAM;
         assert_int_equal(made_task(plan, FIRST + i, 0) != NULL,
-                         cases[i].state == PLAN_SEND || !unnamed);
+                         reparse_cases[i].state == PLAN_SEND || !unnamed);
         /* The alternate stream goes its own way. */
         assert_reason(made_stream_decision(plan, FIRST + i, unnamed ? 1 : 0), PLAN_SEND, NULL);
         if (unnamed) {
-            assert_reason(made_stream_decision(plan, FIRST + i, 0), cases[i].state,
-                          cases[i].reason);
+            assert_reason(made_stream_decision(plan, FIRST + i, 0), reparse_cases[i].state,
+                          reparse_cases[i].reason);
         }
     }
     plan_free(plan);

@@ -141,8 +141,8 @@ static void test_units(void **state)
 static void test_random_names_come_back(void **state)
 {
     (void)state;
-    static const uint16_t likely[] = {'%', 'u', '0', '4', 'A', 'f', '.', 'w', '/', ':', 0xD800,
-                                      0xDC00, 0xFFFE, 0, 0x7F, 0xE9, 0x20AC};
+    static const uint16_t likely[] = {'%', 'u',    '0',    '4',    'A', 'f',  '.',  'w',   '/',
+                                      ':', 0xD800, 0xDC00, 0xFFFE, 0,   0x7F, 0xE9, 0x20AC};
     uint64_t seed = 1;
     for (unsigned round = 0; round < 20000; round++) {
         uint16_t units[PLAN_NAME_UNITS_MAX];

@@ -65,13 +65,18 @@ static void test_reserved_places(void **state)
         uint64_t record;
         const char *path;
     } cases[] = {
-        {30, "%u002EWinch"},       {31, "%u002EWinch/.winch"},
-        {32, ".well-known"},       {33, "%u002Ewell-known/acme-challenge"},
+        {30, "%u002EWinch"},
+        {31, "%u002EWinch/.winch"},
+        {32, ".well-known"},
+        {33, "%u002Ewell-known/acme-challenge"},
         {34, "%u002Ewell-known/acme-challenge/token"},
-        {35, ".well-known/other"}, {36, ".well-known/acme-challenges"},
-        {37, "x"},                 {38, "x/.well-known"},
+        {35, ".well-known/other"},
+        {36, ".well-known/acme-challenges"},
+        {37, "x"},
+        {38, "x/.well-known"},
         {39, "x/.well-known/acme-challenge"},
-        {40, "x/%u002E"},          {41, "x/%u002E."},
+        {40, "x/%u002E"},
+        {41, "x/%u002E."},
     };
     struct catalog *catalog = made_catalog();
     made_add_root(catalog);
@@ -244,9 +249,10 @@ static void test_parts_and_metadata(void **state)
     assert_string_equal(text_str(&text), "p/.winch/parts/R1/64-2-0/");
     text_reset(&text);
     plan_metadata(plan, made_task(plan, 64, 0), &view, &text);
-    assert_string_equal(text_str(&text),
-                        "{\"goog-reserved-file-mtime\":\"0\",\"winch-mtime\":\"116444736000000015\","
-                        "\"winch-record\":\"64-2\",\"winch-run\":\"R1\"}");
+    assert_string_equal(
+        text_str(&text),
+        "{\"goog-reserved-file-mtime\":\"0\",\"winch-mtime\":\"116444736000000015\","
+        "\"winch-record\":\"64-2\",\"winch-run\":\"R1\"}");
     text_reset(&text);
     made_view(plan, 65, &view);
     plan_metadata(plan, made_task(plan, 65, 0), &view, &text);
@@ -264,8 +270,10 @@ static void test_parts_and_metadata(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths_and_objects),  cmocka_unit_test(test_reserved_places),
-        cmocka_unit_test(test_long_names),         cmocka_unit_test(test_names_that_meet),
+        cmocka_unit_test(test_paths_and_objects),
+        cmocka_unit_test(test_reserved_places),
+        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_names_that_meet),
         cmocka_unit_test(test_names_that_meet_twice),
         cmocka_unit_test(test_parts_and_metadata),
     };

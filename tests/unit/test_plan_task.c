@@ -89,8 +89,10 @@ static void test_positions_and_readers(void **state)
         uint64_t position;
         bool through_reader, resident;
     } expected[] = {
-        {77ULL * CLUSTER, false, false},         {MFT_POSITION + 60 * RECORD, false, true},
-        {MFT_POSITION + 30 * RECORD, true, false}, {50ULL * CLUSTER, true, false},
+        {77ULL * CLUSTER, false, false},
+        {MFT_POSITION + 60 * RECORD, false, true},
+        {MFT_POSITION + 30 * RECORD, true, false},
+        {50ULL * CLUSTER, true, false},
         {MFT_POSITION + 30 * RECORD, false, false},
     };
     for (uint16_t i = 0; i < ARRAY_LEN(expected); i++) {
@@ -129,11 +131,11 @@ static void test_groups_of_extents(void **state)
     struct catalog *catalog = made_catalog();
     add_file(catalog, 30, "", VOLUME_PLAIN, 4096, 1000);
     add_file(catalog, 31, "", VOLUME_PLAIN, 5000, 1001);
-    add_file(catalog, 32, "", VOLUME_PLAIN, 4096, 1255);  /* ends where the span does */
-    add_file(catalog, 33, "", VOLUME_PLAIN, 4097, 1300);  /* behind it */
-    add_file(catalog, 34, "", VOLUME_LZNT1, 4096, 1303);  /* not plain */
-    add_file(catalog, 35, "s", VOLUME_PLAIN, 4096, 1310); /* inline */
-    add_file(catalog, 36, "", VOLUME_PLAIN, 1 << 20, 1320); /* too far with its end */
+    add_file(catalog, 32, "", VOLUME_PLAIN, 4096, 1255);          /* ends where the span does */
+    add_file(catalog, 33, "", VOLUME_PLAIN, 4097, 1300);          /* behind it */
+    add_file(catalog, 34, "", VOLUME_LZNT1, 4096, 1303);          /* not plain */
+    add_file(catalog, 35, "s", VOLUME_PLAIN, 4096, 1310);         /* inline */
+    add_file(catalog, 36, "", VOLUME_PLAIN, 1 << 20, 1320);       /* too far with its end */
     add_file(catalog, 37, "", VOLUME_PLAIN, (1 << 20) + 1, 1600); /* not small */
     add_file(catalog, 38, "", VOLUME_PLAIN, 100, 1601);
     made_finish(catalog, 100);
@@ -167,8 +169,8 @@ static void test_contiguous(void **state)
         uint64_t first, second; /* clusters; the second run lies elsewhere, or is a hole */
         bool contiguous;
     } cases[] = {
-        {9000, 9000, 3, 0, true},  {9000, 8999, 3, 0, false}, {9000, 9000, 2, 1, false},
-        {8192, 8192, 2, 1, true},  {0, 0, 0, 0, false},       {9000, 9000, 100, 0, true},
+        {9000, 9000, 3, 0, true}, {9000, 8999, 3, 0, false}, {9000, 9000, 2, 1, false},
+        {8192, 8192, 2, 1, true}, {0, 0, 0, 0, false},       {9000, 9000, 100, 0, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct catalog *catalog = made_catalog();
@@ -263,8 +265,7 @@ static void test_content_types(void **state)
         {".", "application/octet-stream"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        assert_string_equal(plan_content_type(cases[i].name, strlen(cases[i].name)),
-                            cases[i].type);
+        assert_string_equal(plan_content_type(cases[i].name, strlen(cases[i].name)), cases[i].type);
     }
 }
 

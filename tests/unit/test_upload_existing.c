@@ -93,8 +93,8 @@ static void test_resolve(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const struct resolve_case *one = &cases[i];
-        struct upload_engine engine = {.settings = {.if_exists = one->if_exists,
-                                                    .gcs = {.bucket = "b"}}};
+        struct upload_engine engine = {
+            .settings = {.if_exists = one->if_exists, .gcs = {.bucket = "b"}}};
         struct uploader uploader = {.engine = &engine};
         struct upload_object object = {.name = "n", .metadata_json = "{\"winch-run\":\"own\"}"};
         struct upload_wanted wanted = {.object = &object,

@@ -56,8 +56,14 @@ static void test_levels(void **state)
         uint32_t parts;
         unsigned top;
     } cases[] = {
-        {0, 1, 1},          {1, 1, 1},           {MIB, 1, 1},           {MIB + 1, 2, 1},
-        {32 * MIB, 32, 1},  {32 * MIB + 1, 33, 2}, {1024 * MIB, 1024, 2}, {1025 * MIB, 1025, 3},
+        {0, 1, 1},
+        {1, 1, 1},
+        {MIB, 1, 1},
+        {MIB + 1, 2, 1},
+        {32 * MIB, 32, 1},
+        {32 * MIB + 1, 33, 2},
+        {1024 * MIB, 1024, 2},
+        {1025 * MIB, 1025, 3},
         {40 * GIB, 40960, 4},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -203,8 +209,8 @@ static void test_ticket(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_part_size), cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_part_size),  cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_ready_once), cmocka_unit_test(test_reset),
         cmocka_unit_test(test_ticket),
     };

@@ -4,6 +4,8 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -41,8 +43,8 @@ static void test_fix_up(void **state)
 static void test_fix_up_bounds(void **state)
 {
     (void)state;
-    static const uint16_t bad[][2] = {
-        {0, 3}, {40, 3}, {49, 3}, {506, 3}, {510, 3}, {65534, 3}, {48, 0}, {48, 2}, {48, 65535}};
+    static const uint16_t bad[][2] = {{0, 3},     {40, 3}, {49, 3}, {506, 3},   {510, 3},
+                                      {65534, 3}, {48, 0}, {48, 2}, {48, 65535}};
 
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         uint8_t record[MAKER_RECORD_BYTES];

@@ -4,6 +4,8 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -42,10 +44,18 @@ static const struct runlist_case cases[] = {
     {"too little", 4, {0x11, 4, 10, 0}, 5, "add up", NULL},
     {"before the volume", 4, {0x11, 5, 0xFF, 0}, 5, "outside", NULL},
     {"behind the volume", 5, {0x21, 5, 0xE7, 0x03, 0}, 5, "outside", NULL},
-    {"overflow", 15,
-     {0x81, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x11, 1, 1, 0, 0}, 2, "outside", NULL},
-    {"length that overflows", 11, {0x18, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1, 0},
-     UINT64_C(0x7FFFFFFFFFFFFFFF), "outside", NULL},
+    {"overflow",
+     15,
+     {0x81, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 0x11, 1, 1, 0, 0},
+     2,
+     "outside",
+     NULL},
+    {"length that overflows",
+     11,
+     {0x18, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F, 1, 0},
+     UINT64_C(0x7FFFFFFFFFFFFFFF),
+     "outside",
+     NULL},
 };
 
 static void print_runs(const struct extent_list *list, char *to, size_t size)

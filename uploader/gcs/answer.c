@@ -184,8 +184,7 @@ static const struct answer_row *row_find(unsigned call, int status, const struct
         if ((row->status != 0 && row->status != status) || (row->calls & call) == 0) {
             continue;
         }
-        if (row->reason != NULL &&
-            strncmp(detail->reason, row->reason, strlen(row->reason)) != 0) {
+        if (row->reason != NULL && strncmp(detail->reason, row->reason, strlen(row->reason)) != 0) {
             continue;
         }
         if (row->part != NULL && strcasestr(detail->message, row->part) == NULL) {

@@ -116,29 +116,26 @@ enum gcs_answer gcs_get_bucket(struct gcs_client *client, struct gcs_bucket *ret
     }
     struct http_reply reply;
     enum gcs_answer answer = ask(client, GCS_CALL_BUCKET, &reply, err);
-    if (answer == GCS_DONE &&
-        gcs_bucket_scan(reply.body.data, reply.body.len, ret_bucket) != 0) {
+    if (answer == GCS_DONE && gcs_bucket_scan(reply.body.data, reply.body.len, ret_bucket) != 0) {
         answer = not_understood(client, GCS_CALL_BUCKET, err);
     }
     http_reply_clear(&reply);
     return answer;
 }
 
-enum gcs_answer gcs_test_rights(struct gcs_client *client, unsigned *ret_rights,
-                                struct error *err)
+enum gcs_answer gcs_test_rights(struct gcs_client *client, unsigned *ret_rights, struct error *err)
 {
     gcs_url_begin(client, "/storage/v1", "/iam/testPermissions", NULL);
     for (size_t i = 0; i < ARRAY_LEN(permissions); i++) {
-        gcs_url_query(client, i == 0 ? "?permissions=" : "&permissions=",
-                      permissions[i].permission);
+        gcs_url_query(client,
+                      i == 0 ? "?permissions=" : "&permissions=", permissions[i].permission);
     }
     if (gcs_url_end(client, err) != 0) {
         return GCS_ERROR;
     }
     struct http_reply reply;
     enum gcs_answer answer = ask(client, GCS_CALL_RIGHTS, &reply, err);
-    if (answer == GCS_DONE &&
-        gcs_rights_scan(reply.body.data, reply.body.len, ret_rights) != 0) {
+    if (answer == GCS_DONE && gcs_rights_scan(reply.body.data, reply.body.len, ret_rights) != 0) {
         answer = not_understood(client, GCS_CALL_RIGHTS, err);
     }
     http_reply_clear(&reply);

@@ -121,8 +121,8 @@ enum gcs_answer gcs_exchange_run(struct gcs_client *client, const struct gcs_exc
     if (ret_reply->status >= 200 && ret_reply->status < 300) {
         return GCS_DONE;
     }
-    return gcs_answer_classify(exchange->call, settings->bucket, exchange->name,
-                               ret_reply->status, &ret_reply->body, err);
+    return gcs_answer_classify(exchange->call, settings->bucket, exchange->name, ret_reply->status,
+                               &ret_reply->body, err);
 }
 
 enum gcs_answer gcs_delete(struct gcs_client *client, const char *name, uint64_t generation,
@@ -164,8 +164,7 @@ enum gcs_answer gcs_get(struct gcs_client *client, const char *name, struct gcs_
     };
     struct http_reply reply;
     enum gcs_answer answer = gcs_exchange_run(client, &exchange, &reply, err);
-    if (answer == GCS_DONE &&
-        gcs_object_scan(reply.body.data, reply.body.len, ret_object) != 0) {
+    if (answer == GCS_DONE && gcs_object_scan(reply.body.data, reply.body.len, ret_object) != 0) {
         char what[420];
         gcs_answer_describe(GCS_CALL_GET, client->settings.bucket, name, what, sizeof(what));
         (void)error_retry(err, "%s: the server's reply is not an object resource", what);
@@ -193,8 +192,10 @@ enum gcs_answer gcs_look_after_write(struct gcs_client *client, enum gcs_call ca
                           "(storage.objects.get)",
                           what);
     } else if (answer == GCS_NOT_FOUND) {
-        (void)error_retry(err, "%s: the reply is unreadable and the object is not there; a proxy "
-                          "may answer instead of the server", what);
+        (void)error_retry(err,
+                          "%s: the reply is unreadable and the object is not there; a proxy "
+                          "may answer instead of the server",
+                          what);
     } else if (err != NULL) {
         *err = looked;
     }

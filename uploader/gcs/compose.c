@@ -35,8 +35,7 @@ enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *w
     gcs_url_begin(client, "/storage/v1", "/o/", write->name);
     text_add(&client->url, "/compose?fields=" GCS_FIELDS_WRITTEN ",componentCount");
     gcs_url_query_u64(client, "&ifGenerationMatch=", write->if_generation);
-    if (gcs_url_end(client, err) != 0 ||
-        compose_body(client, write, sources, count, err) != 0) {
+    if (gcs_url_end(client, err) != 0 || compose_body(client, write, sources, count, err) != 0) {
         return GCS_ERROR;
     }
     struct http_memory memory = {.bytes = client->body.data, .len = client->body.len};
@@ -53,8 +52,8 @@ enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *w
     };
     struct http_reply reply;
     enum gcs_answer answer = gcs_exchange_run(client, &exchange, &reply, err);
-    bool is_readable = answer != GCS_DONE ||
-                       gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
+    bool is_readable =
+        answer != GCS_DONE || gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
     http_reply_clear(&reply);
     return is_readable
                ? answer

@@ -9,10 +9,10 @@
 #include "base/base.h"
 #include "http/http.h"
 
-#define GCS_NAME_MAX 1024            /* bytes of an object name */
-#define GCS_COMPOSE_MAX 32           /* sources of one compose */
-#define GCS_OBJECT_MAX (5ULL << 40)  /* bytes of one object */
-#define GCS_METADATA_MAX 8192        /* bytes of custom metadata, keys and values */
+#define GCS_NAME_MAX 1024           /* bytes of an object name */
+#define GCS_COMPOSE_MAX 32          /* sources of one compose */
+#define GCS_OBJECT_MAX (5ULL << 40) /* bytes of one object */
+#define GCS_METADATA_MAX 8192       /* bytes of custom metadata, keys and values */
 
 /* Where the API is. STORAGE_EMULATOR_HOST (scheme optional; never gets a token), else
  * CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE (any path is cut), else https://storage.googleapis.com. */
@@ -71,11 +71,11 @@ void gcs_client_free(struct gcs_client *client);
 
 struct gcs_write {
     const char *name;
-    const char *content_type;   /* NULL: application/octet-stream */
-    const char *metadata_json;  /* custom metadata as a JSON object, or NULL */
-    const char *storage_class;  /* or NULL */
-    uint64_t if_generation;     /* always sent; 0 = must not exist */
-    bool has_crc32c;            /* state it, so that the server refuses anything else */
+    const char *content_type;  /* NULL: application/octet-stream */
+    const char *metadata_json; /* custom metadata as a JSON object, or NULL */
+    const char *storage_class; /* or NULL */
+    uint64_t if_generation;    /* always sent; 0 = must not exist */
+    bool has_crc32c;           /* state it, so that the server refuses anything else */
     uint32_t crc32c;
 };
 
@@ -115,7 +115,8 @@ enum gcs_answer gcs_get(struct gcs_client *client, const char *name, struct gcs_
 enum gcs_answer gcs_read(struct gcs_client *client, const char *name, uint64_t generation,
                          uint64_t offset, uint64_t length,
                          int (*sink)(void *self, const void *bytes, size_t len, struct error *err),
-                         void (*sink_restart)(void *self), void *self, struct error *err) WARN_UNUSED;
+                         void (*sink_restart)(void *self), void *self,
+                         struct error *err) WARN_UNUSED;
 
 /* All objects under `prefix`, page after page, in name order. `object` is called for each item,
  * `folder` (may be NULL) for each common prefix when `delimiter` is not NULL; -1 from either stops

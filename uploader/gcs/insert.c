@@ -94,8 +94,7 @@ void gcs_write_members(struct text *text, const struct gcs_write *write)
     }
 }
 
-static int related_head(struct gcs_client *client, const struct gcs_write *write,
-                        struct error *err)
+static int related_head(struct gcs_client *client, const struct gcs_write *write, struct error *err)
 {
     struct text *head = &client->body;
     text_reset(head);
@@ -129,16 +128,15 @@ static enum gcs_answer insert_send(struct gcs_client *client, const char *name,
     };
     struct http_reply reply;
     enum gcs_answer answer = gcs_exchange_run(client, &exchange, &reply, err);
-    bool is_readable = answer != GCS_DONE ||
-                       gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
+    bool is_readable =
+        answer != GCS_DONE || gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
     http_reply_clear(&reply);
     return is_readable ? answer
                        : gcs_look_after_write(client, GCS_CALL_INSERT, name, ret_object, err);
 }
 
 enum gcs_answer gcs_insert(struct gcs_client *client, const struct gcs_write *write,
-                           struct http_body *body, struct gcs_object *ret_object,
-                           struct error *err)
+                           struct http_body *body, struct gcs_object *ret_object, struct error *err)
 {
     gcs_url_begin(client, "/upload/storage/v1", "/o", NULL);
     text_add(&client->url, "?uploadType=multipart&fields=" GCS_FIELDS_WRITTEN);

@@ -37,8 +37,7 @@ static int hand_items(const cJSON *items, const struct gcs_listing *listing, str
     return 0;
 }
 
-static int hand_folders(const cJSON *prefixes, const struct gcs_listing *listing,
-                        struct error *err)
+static int hand_folders(const cJSON *prefixes, const struct gcs_listing *listing, struct error *err)
 {
     const cJSON *prefix;
     cJSON_ArrayForEach(prefix, prefixes)
@@ -73,8 +72,8 @@ static int hand_page(const cJSON *root, const struct gcs_listing *listing, struc
     return ret_token->failed ? error_memory(err, "a page token") : 0;
 }
 
-int gcs_list_page(char *json, size_t len, const struct gcs_listing *listing,
-                  struct text *ret_token, struct error *err)
+int gcs_list_page(char *json, size_t len, const struct gcs_listing *listing, struct text *ret_token,
+                  struct error *err)
 {
     replace_escaped_nul(json, len);
     cJSON *root = len == 0 ? NULL : cJSON_ParseWithLength(json, len);

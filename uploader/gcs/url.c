@@ -102,8 +102,8 @@ static int bucket_check(const char *bucket, size_t len, struct error *err)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
     for (size_t i = 0; i < len; i++) {
         bool is_inner = i > 0 && i + 1 < len;
-        bool good = strchr(letters, bucket[i]) != NULL ||
-                    (is_inner && strchr("-_.", bucket[i]) != NULL);
+        bool good =
+            strchr(letters, bucket[i]) != NULL || (is_inner && strchr("-_.", bucket[i]) != NULL);
         if (!good) {
             CLEANUP_TEXT struct text shown = TEXT_INIT(1024);
             text_add_shown(&shown, bucket, len, 256);

@@ -30,8 +30,7 @@ static int copy_strings(struct upload_composite *composite, const struct upload_
     composite->name = strdup(object->name);
     composite->parts_prefix = strdup(parts_prefix);
     composite->content_type = object->content_type != NULL ? strdup(object->content_type) : NULL;
-    composite->metadata_json =
-        object->metadata_json != NULL ? strdup(object->metadata_json) : NULL;
+    composite->metadata_json = object->metadata_json != NULL ? strdup(object->metadata_json) : NULL;
     if (composite->name == NULL || composite->parts_prefix == NULL ||
         (object->content_type != NULL && composite->content_type == NULL) ||
         (object->metadata_json != NULL && composite->metadata_json == NULL)) {
@@ -45,8 +44,8 @@ static int copy_strings(struct upload_composite *composite, const struct upload_
     return 0;
 }
 
-static int check_limits(const struct upload_object *object, uint64_t size_bytes,
-                        uint64_t part_size, const char *parts_prefix, struct error *err)
+static int check_limits(const struct upload_object *object, uint64_t size_bytes, uint64_t part_size,
+                        const char *parts_prefix, struct error *err)
 {
     if (size_bytes > GCS_OBJECT_MAX) {
         return error_entry(err, "too-large", "%llu bytes are more than an object can hold (5 TiB)",

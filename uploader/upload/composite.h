@@ -26,14 +26,14 @@ enum node_state {
 };
 
 struct node {
-    uint64_t generation; /* on the server under the node's name; 0: none known */
-    uint32_t crc32c;     /* as the server states it; of a READ part: as read */
+    uint64_t generation;   /* on the server under the node's name; 0: none known */
+    uint32_t crc32c;       /* as the server states it; of a READ part: as read */
     uint32_t known_crc32c; /* what a journal says about these bytes, when has_known */
-    uint32_t pending;    /* MISSING: children not DONE; FOUND: parts below not READ */
-    uint32_t next_ready; /* in the list of nodes to compose */
-    uint8_t state;       /* enum node_state */
-    bool is_claimed;     /* parts only */
-    bool is_again;       /* parts only: was claimed before, has to be sent after all */
+    uint32_t pending;      /* MISSING: children not DONE; FOUND: parts below not READ */
+    uint32_t next_ready;   /* in the list of nodes to compose */
+    uint8_t state;         /* enum node_state */
+    bool is_claimed;       /* parts only */
+    bool is_again;         /* parts only: was claimed before, has to be sent after all */
     bool has_known;
     bool is_uncertain; /* a write ended without an answer: something may be there */
 };
@@ -55,11 +55,11 @@ struct upload_composite {
 
     pthread_mutex_t lock;
     /* All below, and the nodes, under lock. */
-    uint32_t cursor;                   /* no part before it can be claimed */
-    uint32_t again_count;              /* parts with is_again that nobody has claimed */
-    uint32_t ready[COMPOSITE_LEVELS];  /* heads of the lists of nodes to compose */
-    uint32_t outstanding;              /* claimed parts whose call has not returned */
-    uint64_t if_generation;            /* guard of the last compose */
+    uint32_t cursor;                  /* no part before it can be claimed */
+    uint32_t again_count;             /* parts with is_again that nobody has claimed */
+    uint32_t ready[COMPOSITE_LEVELS]; /* heads of the lists of nodes to compose */
+    uint32_t outstanding;             /* claimed parts whose call has not returned */
+    uint64_t if_generation;           /* guard of the last compose */
     bool has_ticket; /* nothing to claim, but something to finish: the next claim gets part 0 */
     bool is_failed;
     bool is_reported;
@@ -112,8 +112,8 @@ static inline void composite_unlock(struct upload_composite *composite)
     (void)pthread_mutex_unlock(&composite->lock);
 }
 /* Tell the journal. Without the lock. */
-void composite_report_node(const struct upload_composite *composite, unsigned level,
-                           uint32_t index, uint64_t generation, uint32_t crc32c);
+void composite_report_node(const struct upload_composite *composite, unsigned level, uint32_t index,
+                           uint64_t generation, uint32_t crc32c);
 
 /* ---- composite_join.c ---- */
 

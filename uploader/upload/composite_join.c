@@ -139,8 +139,7 @@ static int inner_is_taken(struct join *join, struct error *err)
     if (answer != GCS_DONE) {
         return -1;
     }
-    if (object.size_bytes == join->length && object.has_crc32c &&
-        object.crc32c == join->crc32c) {
+    if (object.size_bytes == join->length && object.has_crc32c && object.crc32c == join->crc32c) {
         return accept(join, object.generation, true, err);
     }
     return upload_delete_exactly(join->uploader, join->name, object.generation, err);
@@ -223,8 +222,7 @@ static int join_once(struct join *join, struct error *err)
         .if_generation = join->if_generation,
     };
     struct gcs_object object;
-    switch (upload_call_compose(join->uploader, &write, join->sources, join->count, &object,
-                                err)) {
+    switch (upload_call_compose(join->uploader, &write, join->sources, join->count, &object, err)) {
     case GCS_DONE:
         return composed(join, &object, err);
     case GCS_EXISTS:
@@ -267,8 +265,7 @@ int composite_join(struct uploader *uploader, struct upload_composite *composite
             return 0;
         }
     }
-    return error_retry(err, "what %s is composed of is changed by somebody else",
-                       composite->name);
+    return error_retry(err, "what %s is composed of is changed by somebody else", composite->name);
 }
 
 void composite_remove(struct uploader *uploader, struct upload_composite *composite)

@@ -96,8 +96,8 @@ static int part_written(struct part *part, struct gcs_object *object, unsigned *
     composite_lock(part->composite);
     composite_node(part->composite, 0, part->index)->generation = object->generation;
     composite_unlock(part->composite);
-    if (upload_compare_written(part->uploader, part->name, range->size_bytes, range->crc32c,
-                               object, &is_equal, err) != 0) {
+    if (upload_compare_written(part->uploader, part->name, range->size_bytes, range->crc32c, object,
+                               &is_equal, err) != 0) {
         return -1;
     }
     if (is_equal) {
@@ -240,8 +240,7 @@ static int drain(struct uploader *uploader, struct upload_composite *composite,
         composite_lock(composite);
         bool is_failed = composite->is_failed;
         bool has_node = !is_failed && composite_take_ready_locked(composite, &level, &index);
-        bool has_part =
-            !is_failed && !has_node && composite_take_again_locked(composite, &index);
+        bool has_part = !is_failed && !has_node && composite_take_again_locked(composite, &index);
         composite_unlock(composite);
         int status = 0;
         if (has_node) {
@@ -257,8 +256,7 @@ static int drain(struct uploader *uploader, struct upload_composite *composite,
     }
 }
 
-static void fill_result(const struct upload_composite *composite,
-                        struct upload_result *ret_result)
+static void fill_result(const struct upload_composite *composite, struct upload_result *ret_result)
 {
     const struct node *top = composite_node(composite, composite->top, 0);
     *ret_result = (struct upload_result){

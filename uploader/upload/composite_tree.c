@@ -229,8 +229,8 @@ bool upload_composite_claim(struct upload_composite *composite, uint32_t *ret_in
     return is_claimed;
 }
 
-void composite_report_node(const struct upload_composite *composite, unsigned level,
-                           uint32_t index, uint64_t generation, uint32_t crc32c)
+void composite_report_node(const struct upload_composite *composite, unsigned level, uint32_t index,
+                           uint64_t generation, uint32_t crc32c)
 {
     const struct upload_settings *settings = &composite->engine->settings;
     if (settings->on_node != NULL) {

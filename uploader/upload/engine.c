@@ -137,8 +137,7 @@ enum gcs_answer upload_list_existing(struct uploader *uploader, const char *pref
         (void)error_memory(err, "the list of objects in the bucket");
         return GCS_ERROR;
     }
-    struct gcs_listing listing = {
-        .prefix = prefix, .object = collect_object, .self = &collect};
+    struct gcs_listing listing = {.prefix = prefix, .object = collect_object, .self = &collect};
     enum gcs_answer answer = upload_call_list(uploader, &listing, err);
     struct upload_existing *none = NULL;
     if (answer != GCS_DONE ||

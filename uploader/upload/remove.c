@@ -58,8 +58,8 @@ static enum gcs_answer batch_delete(struct uploader *uploader, const struct batc
     for (size_t i = 0; i < batch->count; i++) {
         enum gcs_answer answer = GCS_DENIED;
         if (!*is_denied) {
-            answer = upload_call_delete(uploader, batch->items[i].name,
-                                        batch->items[i].generation, err);
+            answer =
+                upload_call_delete(uploader, batch->items[i].name, batch->items[i].generation, err);
         }
         switch (answer) {
         case GCS_DONE:

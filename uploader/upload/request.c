@@ -11,8 +11,8 @@ static int enter(struct uploader *uploader, struct error *err)
 {
     struct upload_engine *engine = uploader->engine;
     uint64_t waited_ns = 0;
-    int status = upload_window_enter(&engine->window, engine->settings.gcs.http.cancel, &waited_ns,
-                                     err);
+    int status =
+        upload_window_enter(&engine->window, engine->settings.gcs.http.cancel, &waited_ns, err);
     if (waited_ns != 0) {
         upload_count(&engine->window_wait_ns, waited_ns);
     }
@@ -46,9 +46,9 @@ enum gcs_answer upload_call_insert(struct uploader *uploader, const struct gcs_w
         return GCS_ERROR;
     }
     struct started started = start(uploader);
-    enum gcs_answer answer =
-        is_media ? gcs_insert_media(uploader->client, write, body, ret_object, err)
-                 : gcs_insert(uploader->client, write, body, ret_object, err);
+    enum gcs_answer answer = is_media
+                                 ? gcs_insert_media(uploader->client, write, body, ret_object, err)
+                                 : gcs_insert(uploader->client, write, body, ret_object, err);
     leave(uploader, started);
     if (answer == GCS_DONE) {
         upload_count(&uploader->engine->bytes_acknowledged, body->size_bytes);
@@ -64,8 +64,7 @@ enum gcs_answer upload_call_compose(struct uploader *uploader, const struct gcs_
         return GCS_ERROR;
     }
     struct started started = start(uploader);
-    enum gcs_answer answer =
-        gcs_compose(uploader->client, write, sources, count, ret_object, err);
+    enum gcs_answer answer = gcs_compose(uploader->client, write, sources, count, ret_object, err);
     leave(uploader, started);
     return answer;
 }
@@ -82,8 +81,8 @@ enum gcs_answer upload_call_get(struct uploader *uploader, const char *name,
     return answer;
 }
 
-enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name,
-                                   uint64_t generation, struct error *err)
+enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name, uint64_t generation,
+                                   struct error *err)
 {
     if (enter(uploader, err) != 0) {
         return GCS_ERROR;
@@ -123,8 +122,7 @@ int upload_compare_written(struct uploader *uploader, const char *name, uint64_t
         if (answer == GCS_ERROR) {
             return -1;
         }
-        if (answer != GCS_DONE || looked.generation != object->generation ||
-            !looked.has_crc32c) {
+        if (answer != GCS_DONE || looked.generation != object->generation || !looked.has_crc32c) {
             CLEANUP_TEXT struct text shown = TEXT_INIT(4096);
             text_add_shown(&shown, name, strlen(name), 300);
             return error_entry(err, "upload-refused",

@@ -52,8 +52,7 @@ int upload_conflict(const struct upload_engine *engine, const char *name,
                        "gs://%s/%s is there with other content (generation %llu, %llu bytes) and "
                        "was left alone; choose another prefix or --if-exists replace",
                        engine->settings.gcs.bucket, text_str(&shown),
-                       (unsigned long long)seen->generation,
-                       (unsigned long long)seen->size_bytes);
+                       (unsigned long long)seen->generation, (unsigned long long)seen->size_bytes);
 }
 
 static int not_verified(const struct upload_engine *engine, const char *name, const char *cause,
@@ -96,8 +95,8 @@ enum upload_resolution upload_resolve_seen(struct uploader *uploader, struct upl
     }
     if (!wanted->has_crc32c) {
         /* Skipping spares the read, except for what this run itself may have put there. */
-        if (uploader->engine->settings.if_exists == UPLOAD_IF_EXISTS_SKIP &&
-            !wanted->maybe_ours && !seen->is_superseded && !upload_is_own(wanted->object, seen)) {
+        if (uploader->engine->settings.if_exists == UPLOAD_IF_EXISTS_SKIP && !wanted->maybe_ours &&
+            !seen->is_superseded && !upload_is_own(wanted->object, seen)) {
             (void)upload_conflict(uploader->engine, wanted->object->name, seen, err);
             (void)error_add(err, "not read to compare, because of --if-exists skip");
             return UPLOAD_NO;

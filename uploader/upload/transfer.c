@@ -84,8 +84,8 @@ static int accept_written(struct transfer *transfer, struct gcs_object *object, 
     const struct upload_wanted *wanted = &transfer->wanted;
     uint32_t crc32c = transfer->range != NULL ? transfer->range->crc32c : wanted->crc32c;
     bool is_equal = false;
-    if (upload_compare_written(transfer->uploader, wanted->object->name, wanted->size_bytes,
-                               crc32c, object, &is_equal, err) != 0) {
+    if (upload_compare_written(transfer->uploader, wanted->object->name, wanted->size_bytes, crc32c,
+                               object, &is_equal, err) != 0) {
         return -1;
     }
     if (!is_equal) {
@@ -147,8 +147,7 @@ static int send_once(struct transfer *transfer, bool *ret_done, struct upload_re
         return -1;
     }
     struct gcs_object written;
-    switch (upload_call_insert(transfer->uploader, &write, false, &transfer->body, &written,
-                               err)) {
+    switch (upload_call_insert(transfer->uploader, &write, false, &transfer->body, &written, err)) {
     case GCS_DONE:
         return accept_written(transfer, &written, ret_done, ret_result, err);
     case GCS_EXISTS:

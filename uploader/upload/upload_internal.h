@@ -33,8 +33,8 @@ struct upload_window {
     uint64_t halved_ms;
 };
 
-int upload_window_open(struct upload_window *window, unsigned maximum, struct error *err)
-    WARN_UNUSED;
+int upload_window_open(struct upload_window *window, unsigned maximum,
+                       struct error *err) WARN_UNUSED;
 void upload_window_close(struct upload_window *window);
 /* Waits for a place; returns the nanoseconds waited. -1: cancelled. */
 int upload_window_enter(struct upload_window *window, const _Atomic bool *cancel,
@@ -83,8 +83,8 @@ struct upload_engine {
 struct uploader {
     struct upload_engine *engine;
     struct gcs_client *client;
-    uint64_t read_ns;  /* inside source reads, since the uploader was made */
-    uint8_t *scratch;  /* UPLOAD_SCRATCH_BYTES, made when first needed */
+    uint64_t read_ns; /* inside source reads, since the uploader was made */
+    uint8_t *scratch; /* UPLOAD_SCRATCH_BYTES, made when first needed */
 };
 
 bool upload_is_cancelled(const struct upload_engine *engine);
@@ -103,8 +103,8 @@ enum gcs_answer upload_call_compose(struct uploader *uploader, const struct gcs_
                                     struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_get(struct uploader *uploader, const char *name,
                                 struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
-enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name,
-                                   uint64_t generation, struct error *err) WARN_UNUSED;
+enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name, uint64_t generation,
+                                   struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_list(struct uploader *uploader, const struct gcs_listing *listing,
                                  struct error *err) WARN_UNUSED;
 /* Make sure that this generation is gone. -1 when it is not: STOP_RUN, exit 4 for a missing right. */
@@ -146,9 +146,9 @@ struct upload_wanted {
     uint64_t size_bytes;
     bool has_crc32c;
     uint32_t crc32c;
-    struct upload_range *range; /* read to learn the checksum when has_crc32c is false; or NULL */
-    bool replace_always;        /* control objects */
-    bool maybe_ours;            /* an earlier try got no reply */
+    struct upload_range *range;  /* read to learn the checksum when has_crc32c is false; or NULL */
+    bool replace_always;         /* control objects */
+    bool maybe_ours;             /* an earlier try got no reply */
     uint64_t refused_generation; /* that the refused write was guarded with */
 };
 

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Layouts of small disks made here: MBR, GPT whole, damaged and cut off, bare volumes, and contents
+ * that are not NTFS. libblkid is asked as in earnest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "disk/disk_internal.h"
+
+#define SECTOR 512
+#define SECTORS 4096
+#define ENTRY_BYTES 128
+#define ENTRIES 128
+
+static const uint8_t type_basic[16] = {0xA2, 0xA0, 0xD0, 0xEB, 0xE5, 0xB9, 0x33, 0x44,
+                                       0x87, 0xC0, 0x68, 0xB6, 0xB7, 0x26, 0x99, 0xC7};
+static const uint8_t type_reserved[16] = {0x16, 0xE3, 0xC9, 0xE3, 0x5C, 0x0B, 0xB8, 0x4D,
+                                          0x81, 0x7D, 0xF9, 0x2D, 0xF0, 0x02, 0x15, 0xAE};
+static const uint8_t type_recovery[16] = {0xA4, 0xBB, 0x94, 0xDE, 0xD1, 0x06, 0x40, 0x4D,
+                                          0xA1, 0x6A, 0xBF, 0xD5, 0x01, 0x79, 0xD6, 0xAC};
+/* 4967d63b-2e29-4ad8-8399-f6a339e3d001 as it lies on the disk */
+static const uint8_t guid_bitlocker[16] = {0x3B, 0xD6, 0x67, 0x49, 0x29, 0x2E, 0xD8, 0x4A,
+                                           0x83, 0x99, 0xF6, 0xA3, 0x39, 0xE3, 0xD0, 0x01};
+
+static void put(uint8_t *at, uint64_t value, unsigned len)
+{
+    for (unsigned i = 0; i < len; i++) {
+        at[i] = (uint8_t)(value >> (8 * i));
+    }
+}
+
+static struct disk *open_bytes(const uint8_t *bytes, size_t len)
+{
+    char path[] = "/tmp/winch-layout-XXXXXX";
+    int fd = mkstemp(path);
+    struct error err = {0};
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, len), len);
+    (void)close(fd);
+    struct disk *disk = disk_open(path, &err);
+    (void)unlink(path);
+    assert_non_null(disk);
+    return disk;
+}
+
+static struct disk_layout look(const uint8_t *bytes, size_t len)
+{
+    struct disk *disk = open_bytes(bytes, len);
+    struct disk_layout layout;
+    struct error err = {0};
+
+    assert_int_equal(disk_read_layout(disk, &layout, &err), 0);
+    disk_free(disk);
+    return layout;
+}
+
+static void make_ntfs(uint8_t *sector)
+{
+    memcpy(sector, "\xEB\x52\x90NTFS    ", 11);
+    put(sector + 11, SECTOR, 2);
+    sector[13] = 8;
+    put(sector + 72, UINT64_C(0x0870803570802C0E), 8);
+    put(sector + 510, 0xAA55, 2);
+}
+
+static void make_mbr_entry(uint8_t *disk, unsigned index, uint8_t type, uint32_t first,
+                           uint32_t count)
+{
+    uint8_t *entry = disk + 446 + 16 * index;
+
+    entry[4] = type;
+    put(entry + 8, first, 4);
+    put(entry + 12, count, 4);
+    put(disk + 510, 0xAA55, 2);
+}
+
+static void make_gpt_header(uint8_t *disk, uint32_t at, uint32_t other, uint32_t entries_at)
+{
+    uint8_t *header = disk + (size_t)at * SECTOR;
+
+    memset(header, 0, SECTOR);
+    memcpy(header, "EFI PART", 8);
+    put(header + 8, 0x10000, 4);
+    put(header + 12, GPT_HEADER_BYTES, 4);
+    put(header + 24, at, 8);
+    put(header + 32, other, 8);
+    put(header + 40, 34, 8);
+    put(header + 48, SECTORS - 34, 8);
+    memcpy(header + 56, guid_bitlocker, 16);
+    put(header + 72, entries_at, 8);
+    put(header + 80, ENTRIES, 4);
+    put(header + 84, ENTRY_BYTES, 4);
+    put(header + 88, gpt_crc32(disk + (size_t)entries_at * SECTOR, ENTRIES * ENTRY_BYTES), 4);
+    put(header + 16, gpt_crc32(header, GPT_HEADER_BYTES), 4);
+}
+
+static void make_gpt_entry(uint8_t *disk, unsigned index, const uint8_t type[16], uint32_t first,
+                           uint32_t last, const char *name)
+{
+    uint32_t tables[] = {2, SECTORS - 33};
+
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        uint8_t *entry = disk + (size_t)tables[i] * SECTOR + (size_t)index * ENTRY_BYTES;
+        memcpy(entry, type, 16);
+        memcpy(entry + 16, type, 16);
+        put(entry + 32, first, 8);
+        put(entry + 40, last, 8);
+        for (size_t j = 0; name[j] != '\0'; j++) {
+            put(entry + 56 + 2 * j, (uint8_t)name[j], 2);
+        }
+    }
+}
+
+/* Reserved, basic with an NTFS boot sector, recovery. */
+static uint8_t *make_gpt_disk(void)
+{
+    uint8_t *disk = calloc(SECTORS, SECTOR);
+
+    assert_non_null(disk);
+    make_mbr_entry(disk, 0, 0xEE, 1, SECTORS - 1);
+    make_gpt_entry(disk, 0, type_reserved, 34, 99, "MSR");
+    make_gpt_entry(disk, 1, type_basic, 100, 1999, "data");
+    make_gpt_entry(disk, 3, type_recovery, 2000, SECTORS - 35, "WinRE");
+    make_gpt_header(disk, 1, SECTORS - 1, 2);
+    make_gpt_header(disk, SECTORS - 1, 1, SECTORS - 33);
+    make_ntfs(disk + (size_t)100 * SECTOR);
+    return disk;
+}
+
+static void check_gpt(const struct disk_layout *layout)
+{
+    assert_string_equal(layout->table, "gpt");
+    assert_string_equal(layout->disk_guid, "4967d63b-2e29-4ad8-8399-f6a339e3d001");
+    assert_int_equal(layout->count, 3);
+    const struct disk_partition *partition = layout->partitions;
+    assert_int_equal(partition[0].number, 1);
+    assert_int_equal(partition[0].content, DISK_RESERVED);
+    assert_int_equal(partition[0].role, DISK_ROLE_SYSTEM);
+    assert_int_equal(partition[1].number, 2);
+    assert_int_equal(partition[1].offset_bytes, 100 * SECTOR);
+    assert_int_equal(partition[1].size_bytes, 1900 * SECTOR);
+    assert_int_equal(partition[1].content, DISK_NTFS);
+    assert_int_equal(partition[1].role, DISK_ROLE_DATA);
+    assert_string_equal(partition[1].serial, "0870803570802C0E");
+    assert_string_equal(partition[1].name, "data");
+    assert_string_equal(partition[1].type, "ebd0a0a2-b9e5-4433-87c0-68b6b72699c7");
+    assert_int_equal(partition[2].number, 4);
+    assert_int_equal(partition[2].role, DISK_ROLE_RECOVERY);
+}
+
+static void test_gpt(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_gpt_disk();
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+
+    check_gpt(&layout);
+    assert_string_equal(layout.warning, "");
+    assert_false(layout.partitions[2].beyond_device);
+    assert_int_equal(layout.partitions[2].content, DISK_EMPTY);
+    disk_layout_clear(&layout);
+}
+
+static void test_gpt_damaged(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_gpt_disk();
+
+    disk[SECTOR + 20] ^= 1;
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+    check_gpt(&layout);
+    assert_non_null(strstr(layout.warning, "backup"));
+    disk_layout_clear(&layout);
+
+    disk[(size_t)(SECTORS - 1) * SECTOR + 20] ^= 1;
+    layout = look(disk, (size_t)SECTORS * SECTOR);
+    assert_string_equal(layout.table, "none");
+    assert_non_null(strstr(layout.warning, "both GPTs"));
+    disk_layout_clear(&layout);
+}
+
+static void test_gpt_cut_off(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_gpt_disk();
+    struct disk_layout layout = look(disk, (size_t)1800 * SECTOR);
+
+    check_gpt(&layout);
+    assert_non_null(strstr(layout.warning, "cut off"));
+    assert_false(layout.partitions[0].beyond_device);
+    assert_true(layout.partitions[1].beyond_device);
+    assert_true(layout.partitions[2].beyond_device);
+    assert_int_equal(layout.partitions[2].content, DISK_UNREADABLE);
+    disk_layout_clear(&layout);
+}
+
+static void test_mbr(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = calloc(SECTORS, SECTOR);
+
+    assert_non_null(disk);
+    make_mbr_entry(disk, 0, 0x07, 64, 1000);
+    make_mbr_entry(disk, 1, 0x27, 1064, 500);
+    make_mbr_entry(disk, 2, 0x05, 2000, 1000);
+    make_mbr_entry(disk + (size_t)2000 * SECTOR, 0, 0x07, 100, 400);
+    make_mbr_entry(disk, 3, 0x07, 3500, 1000);
+    make_ntfs(disk + (size_t)64 * SECTOR);
+    make_ntfs(disk + (size_t)2100 * SECTOR);
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+    assert_string_equal(layout.table, "mbr");
+    assert_int_equal(layout.count, 4);
+    for (size_t i = 0; i < layout.count; i++) {
+        const struct disk_partition *partition = &layout.partitions[i];
+        bool is_ntfs = partition->number == 1 || partition->number == 5;
+        assert_int_equal(partition->content, is_ntfs ? DISK_NTFS : DISK_EMPTY);
+        assert_int_equal(partition->role,
+                         partition->number == 2 ? DISK_ROLE_RECOVERY : DISK_ROLE_DATA);
+        assert_int_equal(partition->beyond_device, partition->number == 4);
+        if (partition->number == 5) {
+            assert_int_equal(partition->offset_bytes, 2100 * SECTOR);
+        }
+    }
+    disk_layout_clear(&layout);
+}
+
+static void test_dynamic(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = calloc(SECTORS, SECTOR);
+
+    assert_non_null(disk);
+    make_mbr_entry(disk, 0, 0x42, 63, 4000);
+    memcpy(disk + (size_t)6 * SECTOR, "PRIVHEAD", 8);
+    make_ntfs(disk + (size_t)63 * SECTOR);
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+    assert_int_equal(layout.count, 1);
+    assert_int_equal(layout.partitions[0].content, DISK_DYNAMIC);
+    assert_non_null(strstr(layout.partitions[0].advice, "ldmtool"));
+    disk_layout_clear(&layout);
+}
+
+struct bare_case {
+    const char *name;
+    size_t at, len;
+    const char *bytes;
+    enum disk_content content;
+    const char *advice;
+};
+
+static const struct bare_case bare_cases[] = {
+    {"zeros", 0, 0, "", DISK_EMPTY, "formatted"},
+    {"noise", 0, 5, "noise", DISK_UNKNOWN, "boot sector"},
+    {"NTFS", 3, 8, "NTFS    ", DISK_NTFS, ""},
+    {"BitLocker", 3, 8, "-FVE-FS-", DISK_BITLOCKER, "bitlkOpen"},
+    {"BitLocker by GUID", 160, 16, (const char *)guid_bitlocker, DISK_BITLOCKER, "bitlkOpen"},
+    {"BitLocker To Go", 424, 16, (const char *)guid_bitlocker, DISK_BITLOCKER, "bitlkOpen"},
+    {"ReFS", 3, 8, "ReFS\0\0\0\0", DISK_REFS, "NTFS only"},
+    {"VHDX", 0, 8, "vhdxfile", DISK_CONTAINER, "-f vhdx"},
+    {"VHD", 0, 8, "conectix", DISK_CONTAINER, "-f vpc"},
+    {"qcow2", 0, 4, "QFI\xfb", DISK_CONTAINER, "-f qcow2"},
+    {"VMDK", 0, 4, "KDMV", DISK_CONTAINER, "-f vmdk"},
+    {"gzip", 0, 3, "\x1f\x8b\x08", DISK_CONTAINER, "unpack"},
+    {"LUKS", 0, 8, "LUKS\xba\xbe\0\1", DISK_OTHER, ""},
+};
+
+static void test_bare(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(bare_cases); i++) {
+        CLEANUP_FREE uint8_t *disk = calloc(SECTORS, SECTOR);
+        assert_non_null(disk);
+        memcpy(disk + bare_cases[i].at, bare_cases[i].bytes, bare_cases[i].len);
+        struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+        assert_string_equal(layout.table, "none");
+        assert_int_equal(layout.count, 1);
+        const struct disk_partition *partition = &layout.partitions[0];
+        assert_int_equal(partition->number, 0);
+        assert_int_equal(partition->size_bytes, SECTORS * SECTOR);
+        if (partition->content != bare_cases[i].content ||
+            strstr(partition->advice, bare_cases[i].advice) == NULL ||
+            partition->content_name[0] == '\0') {
+            fail_msg("%s: content %d, %s: %s", bare_cases[i].name, partition->content,
+                     partition->content_name, partition->advice);
+        }
+        disk_layout_clear(&layout);
+    }
+}
+
+static void test_fixed_vhd(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = calloc(SECTORS, SECTOR);
+
+    assert_non_null(disk);
+    make_ntfs(disk);
+    memcpy(disk + (size_t)(SECTORS - 1) * SECTOR, "conectix", 8);
+    disk[(size_t)(SECTORS - 1) * SECTOR + 63] = 2;
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+    assert_int_equal(layout.partitions[0].content, DISK_NTFS);
+    assert_int_equal(layout.partitions[0].size_bytes, (SECTORS - 1) * SECTOR);
+    assert_non_null(strstr(layout.warning, "VHD"));
+    disk_layout_clear(&layout);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gpt),         cmocka_unit_test(test_gpt_damaged),
+        cmocka_unit_test(test_gpt_cut_off), cmocka_unit_test(test_mbr),
+        cmocka_unit_test(test_dynamic),     cmocka_unit_test(test_bare),
+        cmocka_unit_test(test_fixed_vhd),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
