@@ -21,17 +21,29 @@ struct search {
     size_t folder_count;
 };
 
-static bool is_finished(struct search *search, const char *run_id)
+/* Without the right to look, a run counts as unfinished. A look that fails is no answer: what a
+ * finished run wrote must not be taken for something that may be replaced. */
+static int look_for_commit(struct search *search, const char *run_id, bool *ret_finished,
+                           struct error *err)
 {
+    *ret_finished = false;
     if (!run_has(search->run, GCS_RIGHT_GET)) {
-        return false;
+        return 0;
     }
     CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
     struct gcs_object object;
-    struct error ignored = {0};
+    struct error answer_error = {0};
     run_control_name(search->run, run_id, "run.json", &name);
-    return !name.failed &&
-           gcs_get(search->client, name.data, &object, &ignored) == GCS_DONE;
+    if (name.failed) {
+        return error_memory(err, "the name of run.json");
+    }
+    enum gcs_answer answer = gcs_get(search->client, name.data, &object, &answer_error);
+    if (answer != GCS_DONE && answer != GCS_NOT_FOUND && answer != GCS_DENIED) {
+        *err = answer_error;
+        return -1;
+    }
+    *ret_finished = answer == GCS_DONE;
+    return 0;
 }
 
 static bool already_superseded(const struct run *run, const char *run_id)
@@ -56,7 +68,7 @@ static void supersede(struct run *run, const struct identity *other)
     }
 }
 
-static int consider(struct search *search, const struct identity *other)
+static int consider(struct search *search, const struct identity *other, struct error *err)
 {
     struct run *run = search->run;
     const char *demanded = run->settings->run_id;
@@ -65,7 +77,10 @@ static int consider(struct search *search, const struct identity *other)
     if (relation == IDENTITY_OTHER && !is_demanded) {
         return 0;
     }
-    bool finished = is_finished(search, other->run);
+    bool finished = false;
+    if (look_for_commit(search, other->run, &finished, err) != 0) {
+        return -1;
+    }
     if (is_demanded) {
         search->demanded = *other;
         search->demanded_met = true;
@@ -88,8 +103,7 @@ static int consider(struct search *search, const struct identity *other)
 
 static int consider_local(void *self, const struct identity *identity, struct error *err)
 {
-    (void)err; /* considering never fails */
-    return consider(self, identity);
+    return consider(self, identity, err);
 }
 
 static int remember_folder(void *self, const char *name, struct error *err)
@@ -129,7 +143,7 @@ static int append_bytes(void *self, const void *bytes, size_t len, struct error 
 {
     struct text *text = self;
     text_add_bytes(text, bytes, len);
-    return text->failed ? error_retry(err, "segment 0 is larger than it can be") : 0;
+    return text->failed ? error_entry(err, NULL, "segment 0 is larger than it can be") : 0;
 }
 
 static void forget_bytes(void *self)
@@ -137,25 +151,33 @@ static void forget_bytes(void *self)
     text_reset(self);
 }
 
-static void consider_remote(struct search *search, const char *run_id)
+/* What does not read as a segment 0 is no run that could be continued. */
+static int consider_remote(struct search *search, const char *run_id, struct error *err)
 {
     CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
     CLEANUP_TEXT struct text packed = TEXT_INIT(1 << 20);
     CLEANUP_TEXT struct text json = TEXT_INIT(1 << 20);
-    struct error ignored = {0};
+    struct error cause = {0};
     struct identity identity;
     run_control_name(search->run, run_id, "segments/00000.jsonl.gz", &name);
-    if (name.failed ||
-        gcs_read(search->client, name.data, 0, 0, 0, append_bytes, forget_bytes, &packed,
-                 &ignored) != GCS_DONE ||
-        gzip_unpack(packed.data, packed.len, &json, &ignored) != 0) {
-        return;
+    if (name.failed) {
+        return error_memory(err, "a segment's name");
+    }
+    enum gcs_answer answer = gcs_read(search->client, name.data, 0, 0, 0, append_bytes, forget_bytes,
+                                      &packed, &cause);
+    if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
+        *err = cause;
+        return -1;
+    }
+    if (answer != GCS_DONE || gzip_unpack(packed.data, packed.len, &json, &cause) != 0) {
+        return 0;
     }
     const char *end = memchr(text_str(&json), '\n', json.len);
     size_t len = end != NULL ? (size_t)(end - json.data) : json.len;
-    if (identity_read(text_str(&json), len, &identity) == 0 && strcmp(identity.run, run_id) == 0) {
-        (void)consider(search, &identity); /* never fails */
+    if (identity_read(text_str(&json), len, &identity) != 0 || strcmp(identity.run, run_id) != 0) {
+        return 0;
     }
+    return consider(search, &identity, err);
 }
 
 static int search_bucket(struct search *search, struct error *err)
@@ -181,10 +203,11 @@ static int search_bucket(struct search *search, struct error *err)
     if (answer != GCS_DONE && answer != GCS_DENIED && answer != GCS_NOT_FOUND) {
         return -1;
     }
-    for (size_t i = search->folder_count; i > 0; i--) {
-        consider_remote(search, search->folders[i - 1]);
+    int result = 0;
+    for (size_t i = search->folder_count; i > 0 && result == 0; i--) {
+        result = consider_remote(search, search->folders[i - 1], err);
     }
-    return 0;
+    return result;
 }
 
 static int check_demanded(const struct search *search, struct error *err)
@@ -228,7 +251,7 @@ int choose_run(struct run *run, struct error *err)
     }
     if (search.found) {
         memcpy(run->identity.run, search.match.run, RUN_ID_MAX);
-        run->identity.begun_utc_ns = clock_utc_ns();
+        run->identity.begun_utc_ns = search.match.begun_utc_ns;
         run->resumed = true;
         run->rebuilt = !local;
         run_message(run, false, "Continuing run %s%s.", run->identity.run,

@@ -21,20 +21,10 @@ static void add_reason(struct run_summary *summary, const char *reason)
     }
 }
 
-static bool is_accepted(const struct run_settings *settings, const char *reason)
-{
-    for (size_t i = 0; reason != NULL && i < settings->accepted_reason_count; i++) {
-        if (strcmp(settings->accepted_reasons[i], reason) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static void count_failed(struct run *run, const char *reason)
 {
     run->summary->failed++;
-    run->summary->accepted += is_accepted(run->settings, reason) ? 1 : 0;
+    run->summary->accepted += outcome_is_accepted(run->settings, reason) ? 1 : 0;
     add_reason(run->summary, reason);
 }
 
@@ -83,8 +73,10 @@ static int count_volume(struct run *run, const struct run_volume *volume, struct
     return 0;
 }
 
-static void count_task(struct run_summary *summary, const struct ledger_row *row, uint64_t size)
+static void count_task(struct run *run, const struct ledger_row *row, uint64_t size)
 {
+    struct run_summary *summary = run->summary;
+    run->tasks_undecided += row->state == LEDGER_OPEN ? 1 : 0;
     if (row->state == LEDGER_FAILED) {
         summary->streams_failed++;
     }
@@ -101,6 +93,7 @@ int count_entries(struct run *run, struct error *err)
 {
     CLEANUP_VIEW struct catalog_view view = {0};
     struct run_summary *summary = run->summary;
+    run->tasks_undecided = 0;
     for (size_t i = 0; i < run->volume_count; i++) {
         const struct run_volume *volume = &run->volumes[i];
         if (volume->plan == NULL) {
@@ -110,7 +103,7 @@ int count_entries(struct run *run, struct error *err)
             return -1;
         }
         for (uint64_t task = 0; task < plan_task_count(volume->plan); task++) {
-            count_task(summary, ledger_row(run->ledger, volume->first_task + task),
+            count_task(run, ledger_row(run->ledger, volume->first_task + task),
                        plan_get_task(volume->plan, task)->size_bytes);
         }
     }

@@ -13,9 +13,12 @@ static const char *const schema =
 
 int journal_error(struct journal *journal, const char *doing, struct error *err)
 {
-    return error_stop(err, EXIT_STATUS_TEMPORARY,
-                      "journal %s: %s: %s. Free space or mend the folder; the same command resumes.",
-                      journal->path, doing, sqlite3_errmsg(journal->db));
+    int code = sqlite3_errcode(journal->db);
+    bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    return error_stop(err, EXIT_STATUS_TEMPORARY, "journal %s: %s: %s. %s the same command resumes.",
+                      journal->path, doing, sqlite3_errmsg(journal->db),
+                      damaged ? "Remove it, so that everything is compared with the bucket again; then"
+                              : "Free space or mend the folder;");
 }
 
 int journal_exec(struct journal *journal, const char *sql, struct error *err)
@@ -71,6 +74,7 @@ struct journal *journal_open(const char *path, struct error *err)
     }
     (void)pthread_mutex_init(&journal->lock, NULL); /* default attributes cannot fail on Linux */
     (void)pthread_cond_init(&journal->wake, NULL);
+    (void)pthread_cond_init(&journal->room, NULL);
     if (open_database(journal, err) != 0) {
         journal_close(journal);
         return NULL;
@@ -91,6 +95,7 @@ void journal_close(struct journal *journal)
     (void)sqlite3_close(journal->db); /* an unclosed WAL is replayed at the next open */
     (void)pthread_mutex_destroy(&journal->lock);
     (void)pthread_cond_destroy(&journal->wake);
+    (void)pthread_cond_destroy(&journal->room);
     free(journal->nodes);
     free(journal->path);
     free(journal);
@@ -127,13 +132,25 @@ char *journal_get(struct journal *journal, const char *key)
     return value;
 }
 
+int journal_forget(struct journal *journal, struct error *err)
+{
+    return journal_exec(journal, "BEGIN; DELETE FROM result; DELETE FROM node; COMMIT", err);
+}
+
+/* An inline stream stands nowhere but here: damaged, it has to be read from the disk again. */
+static bool content_is_whole(sqlite3_stmt *get, int column, uint32_t crc32c)
+{
+    const void *content = sqlite3_column_blob(get, column);
+    return crc32c_update(0, content, (size_t)sqlite3_column_bytes(get, column)) == crc32c;
+}
+
 static int load_results(struct journal *journal, struct ledger *ledger, uint64_t tasks,
                         void (*each)(void *self, uint64_t task, uint64_t done_utc_ms), void *self,
                         struct error *err)
 {
     sqlite3_stmt *get = NULL;
-    if (prepare(journal, "SELECT task, state, generation, crc32c, flags, at FROM result", &get,
-                err) != 0) {
+    if (prepare(journal, "SELECT task, state, generation, crc32c, flags, at, content FROM result",
+                &get, err) != 0) {
         return -1;
     }
     int step = 0;
@@ -143,9 +160,13 @@ static int load_results(struct journal *journal, struct ledger *ledger, uint64_t
         if (task >= tasks || (state != LEDGER_UPLOADED && state != LEDGER_INLINE)) {
             continue;
         }
+        uint32_t crc32c = (uint32_t)sqlite3_column_int64(get, 3);
+        if (state == LEDGER_INLINE && !content_is_whole(get, 6, crc32c)) {
+            continue;
+        }
         struct ledger_row *row = ledger_row(ledger, task);
         row->generation = (uint64_t)sqlite3_column_int64(get, 2);
-        row->crc32c = (uint32_t)sqlite3_column_int64(get, 3);
+        row->crc32c = crc32c;
         row->flags = (uint8_t)sqlite3_column_int(get, 4);
         row->state = (uint8_t)state;
         each(self, task, (uint64_t)sqlite3_column_int64(get, 5));

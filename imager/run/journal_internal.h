@@ -41,7 +41,8 @@ struct journal {
     size_t node_count, node_cap;
 
     pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t wake;
+    pthread_cond_t wake; /* for the writer: there is enough to commit */
+    pthread_cond_t room; /* for workers: the writer has taken the queue */
     struct journal_item *queue;
     size_t queued, queue_cap;
     bool running, stopping, broken;

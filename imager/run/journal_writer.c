@@ -7,6 +7,7 @@
 
 #define COMMIT_EVERY_MS 250
 #define COMMIT_ITEMS 10000
+#define QUEUE_MAX 100000 /* a folder that stalls holds the workers up, but fills no memory */
 
 static void item_free(struct journal_item *item)
 {
@@ -110,6 +111,19 @@ static void wait_for_items(struct journal *journal)
     }
 }
 
+static void break_journal(struct journal *journal, const struct error *err)
+{
+    (void)pthread_mutex_lock(&journal->lock);
+    bool first = !journal->broken;
+    journal->broken = true;
+    journal->error = first ? *err : journal->error;
+    (void)pthread_cond_broadcast(&journal->room);
+    (void)pthread_mutex_unlock(&journal->lock);
+    if (first && journal->failed != NULL) {
+        journal->failed(journal->failed_self, err);
+    }
+}
+
 static void *writer(void *argument)
 {
     struct journal *journal = argument;
@@ -126,6 +140,7 @@ static void *writer(void *argument)
         journal->queue = items;
         journal->queue_cap = cap;
         journal->queued = 0;
+        (void)pthread_cond_broadcast(&journal->room);
         bool broken = journal->broken;
         (void)pthread_mutex_unlock(&journal->lock);
         items = taken;
@@ -133,11 +148,7 @@ static void *writer(void *argument)
 
         struct error err = {0};
         if (count > 0 && !broken && commit(journal, items, count, &err) != 0) {
-            (void)pthread_mutex_lock(&journal->lock);
-            journal->broken = true;
-            journal->error = err;
-            (void)pthread_mutex_unlock(&journal->lock);
-            journal->failed(journal->failed_self, &err);
+            break_journal(journal, &err);
         }
         for (size_t i = 0; i < count; i++) {
             item_free(&items[i]);
@@ -195,8 +206,12 @@ void journal_writer_abandon(struct journal *journal)
 static void hand_over(struct journal *journal, struct journal_item *item)
 {
     (void)pthread_mutex_lock(&journal->lock);
+    while (journal->running && !journal->broken && journal->queued >= QUEUE_MAX) {
+        (void)pthread_cond_wait(&journal->room, &journal->lock);
+    }
     bool taken = false;
-    if (!journal->broken) {
+    bool broken = journal->broken;
+    if (!broken) {
         if (journal->queued == journal->queue_cap) {
             size_t cap = journal->queue_cap == 0 ? 1024 : journal->queue_cap * 2;
             struct journal_item *queue = realloc(journal->queue, cap * sizeof(*queue));
@@ -215,7 +230,12 @@ static void hand_over(struct journal *journal, struct journal_item *item)
     }
     (void)pthread_mutex_unlock(&journal->lock);
     if (!taken) {
-        item_free(item); /* forgotten: found again by comparison at a resume */
+        item_free(item);
+    }
+    if (!taken && !broken) {
+        struct error err = {0};
+        (void)error_memory(&err, "the journal's queue"); /* fills err */
+        break_journal(journal, &err);
     }
 }
 
@@ -237,7 +257,10 @@ void journal_result(struct journal *journal, uint64_t task, const struct ledger_
     if (item.error_len + content_len > 0) {
         item.detail = malloc(item.error_len + 1 + content_len);
         if (item.detail == NULL) {
-            return; /* forgotten: done again at a resume */
+            struct error err = {0};
+            (void)error_memory(&err, "a result for the journal"); /* fills err */
+            break_journal(journal, &err); /* what it lacks would be missing from the manifest */
+            return;
         }
         memcpy(item.detail, error != NULL ? error : "", item.error_len + 1);
         if (content_len > 0) {

@@ -12,6 +12,7 @@
 #include "run/journal.h"
 #include "run/ledger.h"
 #include "run/monitor.h"
+#include "run/recheck.h"
 #include "run/segments.h"
 #include "run/state.h"
 #include "run/worker.h"
@@ -125,7 +126,9 @@ static uint64_t number_of(struct journal *journal, const char *key, uint64_t oth
     return text != NULL && parse_u64(text, &value) == 0 ? value : otherwise;
 }
 
-/* A journal of another plan would put results to the wrong tasks. */
+/* A journal of another plan would put results to the wrong tasks: it is emptied, and all is proven again
+ * by comparing, which takes the right to look. Other rights (parts or not) or another version plan
+ * otherwise. */
 static int check_plan(struct run *run, struct error *err)
 {
     char checksum[RUN_VOLUME_MAX * 9 + 1] = "";
@@ -134,13 +137,25 @@ static int check_plan(struct run *run, struct error *err)
                        plan_checksum(run->volumes[i].plan));
     }
     CLEANUP_FREE char *old = journal_get(run->journal, "plan");
-    if (old != NULL && strcmp(old, checksum) != 0) {
+    if (old != NULL && strcmp(old, checksum) == 0) {
+        return 0;
+    }
+    if (old != NULL && !run_has(run, GCS_RIGHT_GET)) {
         return error_stop(err, EXIT_STATUS_INTERNAL,
-                          "run %s was planned otherwise (by another version?). Remove its state folder "
-                          "to begin a new run: %s/runs/%s",
+                          "run %s was planned otherwise (other rights or another version?). Grant "
+                          "storage.objects.get, or remove its state folder to begin a new run: "
+                          "%s/runs/%s",
                           run->identity.run, state_folder(run->state), run->identity.run);
     }
-    return old != NULL ? 0 : journal_set(run->journal, "plan", checksum, err);
+    if (old != NULL) {
+        run_message(run, true, "Run %s was planned otherwise (other rights or another version): all of it "
+                               "is compared with the bucket again.",
+                    run->identity.run);
+        if (journal_forget(run->journal, err) != 0) {
+            return -1;
+        }
+    }
+    return journal_set(run->journal, "plan", checksum, err);
 }
 
 static int open_books(struct run *run, struct loading *loading, uint64_t *ret_segment,
@@ -198,9 +213,9 @@ static int upload_all(struct run *run, struct error *err)
     }
     if (result == 0) {
         run_phase(run, "upload", 0);
-        result = list_existing(run, err);
+        result = recheck_uploaded(run, err) != 0 ? -1 : list_existing(run, err);
     }
-    struct work *work = result == 0 ? work_new(run, err) : NULL;
+    struct work *work = result == 0 && !run->halt ? work_new(run, err) : NULL;
     if (work != NULL) {
         struct error segment_error = {0};
         run->segments = segments_start(run, segment, &segment_error);
@@ -249,6 +264,32 @@ static int dry_run(struct run *run, struct error *err)
     return count_entries(run, err);
 }
 
+/* Everything before the first write. Whoever asks for a stop meanwhile is heard between two steps; the
+ * reason is recorded then, and err is left empty. */
+static int prepare(struct run *run, struct error *err)
+{
+    run->state = state_open(run->settings->state_folder, err);
+    if (run->state == NULL || source_open(run, err) != 0 ||
+        state_lock_destination(run->state, run->summary->destination, err) != 0 || run->halt ||
+        destination_open(run, err) != 0 || run->halt || source_scan(run, err) != 0 || run->halt ||
+        identity_compute(run, err) != 0 || choose_run(run, err) != 0 || run->halt) {
+        return -1;
+    }
+    return source_plan(run, err);
+}
+
+/* A run that leaves a task undecided must not drop what it knows. */
+static int check_decided(const struct run *run, struct error *err)
+{
+    if (run->tasks_undecided == 0) {
+        return 0;
+    }
+    return error_stop(err, EXIT_STATUS_INTERNAL,
+                      "%llu streams were neither uploaded nor failed: the run is not finished; the same "
+                      "command resumes",
+                      (unsigned long long)run->tasks_undecided);
+}
+
 static int migrate(struct run *run, struct error *err)
 {
     if (check_url(run, err) != 0) {
@@ -257,13 +298,7 @@ static int migrate(struct run *run, struct error *err)
     if (run->settings->dry_run) {
         return dry_run(run, err);
     }
-    char lock[1300];
-    (void)snprintf(lock, sizeof(lock), "%s", run->summary->destination);
-    run->state = state_open(run->settings->state_folder, err);
-    if (run->state == NULL || source_open(run, err) != 0 ||
-        state_lock_destination(run->state, lock, err) != 0 || destination_open(run, err) != 0 ||
-        source_scan(run, err) != 0 || identity_compute(run, err) != 0 || choose_run(run, err) != 0 ||
-        source_plan(run, err) != 0) {
+    if (prepare(run, err) != 0) {
         return -1;
     }
     (void)snprintf(run->summary->run, sizeof(run->summary->run), "%s", run->identity.run);
@@ -278,7 +313,7 @@ static int migrate(struct run *run, struct error *err)
         return result;
     }
     struct error count_failure = {0};
-    if (count_entries(run, &count_failure) != 0) {
+    if (count_entries(run, &count_failure) != 0 || check_decided(run, &count_failure) != 0) {
         *err = count_failure;
         return -1;
     }
@@ -287,21 +322,23 @@ static int migrate(struct run *run, struct error *err)
 
 /* ---- ends -------------------------------------------------------------------------------------- */
 
+/* A stop that comes when the commit mark is written already has stopped nothing. */
 static enum exit_status judge(const struct run *run)
 {
     const struct run_summary *summary = run->summary;
-    if (run->error.kind == ERROR_CANCELLED) {
+    if (!summary->committed && run->error.kind == ERROR_CANCELLED) {
         return EXIT_STATUS_INTERRUPTED;
     }
-    if (run->error.kind != ERROR_NONE) {
+    if (!summary->committed && run->error.kind != ERROR_NONE) {
         return run->error.exit_status != EXIT_STATUS_CLEAN ? run->error.exit_status
                                                            : EXIT_STATUS_FAILED;
     }
-    if (!summary->counts_agree && !run->settings->dry_run) {
+    if (!run->settings->dry_run && (!summary->committed || !summary->counts_agree)) {
         return EXIT_STATUS_INTERNAL;
     }
-    return summary->failed > summary->accepted || summary->parts_left > 0 ? EXIT_STATUS_NOT_CLEAN
-                                                                          : EXIT_STATUS_CLEAN;
+    bool clean = summary->failed <= summary->accepted && summary->parts_left == 0 &&
+                 !run->descriptors_lost;
+    return clean ? EXIT_STATUS_CLEAN : EXIT_STATUS_NOT_CLEAN;
 }
 
 static void close_all(struct run *run)
@@ -358,7 +395,7 @@ enum exit_status run_migrate(const struct run_settings *settings, struct run_sum
     }
     fill_counters(run);
     ret_summary->exit_status = judge(run);
-    if (run->error.kind != ERROR_NONE) {
+    if (run->error.kind != ERROR_NONE && !ret_summary->committed) {
         (void)snprintf(ret_summary->error, sizeof(ret_summary->error), "%s", run->error.message);
     }
     close_all(run);

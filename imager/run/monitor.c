@@ -116,7 +116,9 @@ static void tell(struct monitor *monitor)
         .objects_total = run->task_count,
         .bytes = now.bytes,
         .bytes_total = run->byte_count,
-        .rate = window_ms > 0 ? (now.bytes - first.bytes) * 1000 / window_ms : 0,
+        .rate = window_ms > 0 && now.bytes > first.bytes
+                    ? (now.bytes - first.bytes) * 1000 / window_ms
+                    : 0,
         .eta_seconds = UINT64_MAX,
         .limited_by = monitor->limit,
         .retries = counters.retries,

@@ -2,6 +2,8 @@
 /* outcome: plan and ledger joined. */
 #include "run/outcome.h"
 
+#include <string.h>
+
 #include "run/ledger.h"
 
 const char *outcome_name(enum outcome_state state)
@@ -22,21 +24,41 @@ uint64_t outcome_task(const struct run_volume *volume, uint32_t entry, unsigned 
     return UINT64_MAX;
 }
 
+bool outcome_is_accepted(const struct run_settings *settings, const char *reason)
+{
+    for (size_t i = 0; reason != NULL && i < settings->accepted_reason_count; i++) {
+        if (strcmp(settings->accepted_reasons[i], reason) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void fail(const struct run *run, struct outcome failure, struct outcome *outcome)
+{
+    if (outcome->state != OUTCOME_FAILED ||
+        (outcome_is_accepted(run->settings, outcome->reason) &&
+         !outcome_is_accepted(run->settings, failure.reason))) {
+        *outcome = failure;
+    }
+}
+
 static void join_stream(struct run *run, const struct run_volume *volume,
                         const struct catalog_view *view, unsigned stream, struct outcome *outcome)
 {
     uint64_t task = outcome_task(volume, view->index, stream);
     if (task == UINT64_MAX) {
         struct plan_decision decision = plan_stream_decision(volume->plan, view, stream);
-        if (decision.state == PLAN_FAILED && outcome->state != OUTCOME_FAILED) {
-            *outcome = (struct outcome){OUTCOME_FAILED, decision.reason, decision.sentence,
-                                        UINT64_MAX};
+        if (decision.state == PLAN_FAILED) {
+            fail(run,
+                 (struct outcome){OUTCOME_FAILED, decision.reason, decision.sentence, UINT64_MAX},
+                 outcome);
         }
         return;
     }
     const struct ledger_row *row = ledger_row(run->ledger, task);
-    if (row->state == LEDGER_FAILED && outcome->state != OUTCOME_FAILED) {
-        *outcome = (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task};
+    if (row->state == LEDGER_FAILED) {
+        fail(run, (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task}, outcome);
     } else if (row->state == LEDGER_OPEN && outcome->state != OUTCOME_FAILED) {
         *outcome = (struct outcome){OUTCOME_UNDECIDED, NULL, NULL, task};
     }

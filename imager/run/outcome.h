@@ -22,9 +22,13 @@ struct outcome {
     uint64_t task;        /* the failed task, or UINT64_MAX */
 };
 
-/* The entry takes its worst stream. `view` is the decoded entry. */
+/* The entry takes its worst stream; a failure that --accept does not name is worse than one that it
+ * names. `view` is the decoded entry. */
 struct outcome outcome_of_entry(struct run *run, const struct run_volume *volume,
                                 const struct catalog_view *view);
+
+/* Does --accept name that reason? */
+bool outcome_is_accepted(const struct run_settings *settings, const char *reason);
 
 /* The task of a stream in the run's numbering, or UINT64_MAX. */
 uint64_t outcome_task(const struct run_volume *volume, uint32_t entry, unsigned stream);

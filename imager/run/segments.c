@@ -74,6 +74,9 @@ static int pack_tasks(struct segments *segments, const uint64_t *tasks, size_t c
     CLEANUP_TEXT struct text line = TEXT_INIT(LINE_LIMIT);
     int result = pack_header(segments->run, gzip, err);
     for (size_t i = 0; i < count && result == 0; i++) {
+        if (ledger_row(segments->run->ledger, tasks[i])->state != LEDGER_UPLOADED) {
+            continue; /* noted by an earlier session, and opened again since */
+        }
         text_reset(&line);
         result = manifest_write_task(&writer, tasks[i], &line, err);
         if (result == 0 && (line.failed || gzip_add(gzip, line.data, line.len) != 0)) {
@@ -145,7 +148,8 @@ struct segments *segments_start(struct run *run, uint64_t first_number, struct e
     if (!run_has(run, GCS_RIGHT_GET | GCS_RIGHT_LIST | GCS_RIGHT_DELETE)) {
         return NULL;
     }
-    if (!run->resumed && write_first(run, err) != 0) {
+    /* Also for a resumed run, whose first session may have died before; equal content is no write. */
+    if (write_first(run, err) != 0) {
         return NULL;
     }
     struct segments *segments = calloc(1, sizeof(*segments));

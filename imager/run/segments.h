@@ -11,7 +11,7 @@
 
 struct segments;
 
-/* Writes segment 0 when the run is new, then starts the thread. Without the rights to get, list and
+/* Writes segment 0 unless it is there, then starts the thread. Without the rights to get, list and
  * delete nothing is written (it could neither be read back nor removed), and NULL comes back with err
  * untouched. `first_number` is the next segment's number, at least 1. */
 struct segments *segments_start(struct run *run, uint64_t first_number, struct error *err);

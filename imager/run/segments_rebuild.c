@@ -13,7 +13,7 @@
 #include "run/manifest.h"
 
 #define PACKED_LIMIT (128ULL << 20)
-#define UNPACKED_LIMIT (1ULL << 30)
+#define UNPACKED_LIMIT (512ULL << 20) /* 200,000 lines with the longest names */
 #define SEGMENTS_MAX 200000
 
 struct rebuild {
@@ -77,8 +77,11 @@ static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task,
     struct error ignored = {0};
     size_t len = 0;
     struct plan_namer *namer = manifest_namer(&rebuild->writer, index, &ignored);
-    return namer != NULL && (double)planned->size_bytes == size &&
-           strcmp(plan_object_name(namer, planned, &rebuild->writer.view, &len), name) == 0;
+    if (namer == NULL || planned->way == PLAN_INLINE || (double)planned->size_bytes != size) {
+        return false;
+    }
+    const char *own = plan_object_name(namer, planned, &rebuild->writer.view, &len);
+    return own != NULL && strcmp(own, name) == 0;
 }
 
 static void take_line(struct rebuild *rebuild, const cJSON *line)
@@ -118,8 +121,7 @@ static int append_bytes(void *self, const void *bytes, size_t len, struct error 
 {
     struct text *text = self;
     text_add_bytes(text, bytes, len);
-    return text->failed ? error_stop(err, EXIT_STATUS_TEMPORARY, "a segment is larger than it can be")
-                        : 0;
+    return text->failed ? error_entry(err, NULL, "a segment is larger than it can be") : 0;
 }
 
 static void forget_bytes(void *self)
@@ -132,9 +134,11 @@ static int read_segment(struct rebuild *rebuild, const char *name, struct error 
     CLEANUP_TEXT struct text packed = TEXT_INIT(PACKED_LIMIT);
     CLEANUP_TEXT struct text lines = TEXT_INIT(UNPACKED_LIMIT);
     struct error damage = {0};
+    struct error cause = {0};
     enum gcs_answer answer = gcs_read(uploader_client(rebuild->run->uploader), name, 0, 0, 0,
-                                      append_bytes, forget_bytes, &packed, err);
-    if (answer == GCS_ERROR) {
+                                      append_bytes, forget_bytes, &packed, &cause);
+    if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
+        *err = cause;
         return -1;
     }
     if (answer != GCS_DONE || gzip_unpack(packed.data, packed.len, &lines, &damage) != 0) {

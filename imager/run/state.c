@@ -51,14 +51,17 @@ static int check_folder(const char *folder, struct error *err)
         return error_add(err, "state folder %s", folder);
     }
     struct stat info;
-    if (stat(folder, &info) != 0 || info.st_uid != geteuid()) {
+    /* Only `runs` is ours to close: the folder itself may be one that others need. */
+    CLEANUP_CLOSE int fd = open(runs.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (stat(folder, &info) != 0 || info.st_uid != geteuid() || fd < 0 || fstat(fd, &info) != 0 ||
+        info.st_uid != geteuid()) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
                           "state folder %s belongs to another user; give one of your own with "
                           "--state-dir",
                           folder);
     }
-    (void)chmod(folder, 0700); /* ours: cannot fail but on odd file systems, which is no harm */
-    if (access(runs.data, W_OK | X_OK) != 0) {
+    (void)fchmod(fd, 0700); /* fails on odd file systems only, which is no harm */
+    if (access(folder, W_OK | X_OK) != 0 || access(runs.data, W_OK | X_OK) != 0) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
                           "state folder %s cannot be written: %s; give another with --state-dir",
                           folder, strerror(errno));
@@ -195,7 +198,8 @@ int state_each_run(struct state *state,
         text_printf(&path, "%s/runs/%s/identity.json", state->folder, names[i]);
         if (result == 0 && !path.failed &&
             file_read(path.data, 65536, &json, &ignored) == 0 &&
-            identity_read(text_str(&json), json.len, &identity) == 0) {
+            identity_read(text_str(&json), json.len, &identity) == 0 &&
+            strcmp(identity.run, names[i]) == 0) {
             result = each(self, &identity, err);
         }
         free(names[i]);
@@ -261,9 +265,9 @@ int state_enter_run(struct state *state, const struct identity *identity, struct
 
 static void remove_folder(const char *folder)
 {
-    static const char *const files[] = {"journal.sqlite", "journal.sqlite-wal",
-                                        "journal.sqlite-shm", "journal.sqlite-journal",
-                                        "identity.json"};
+    /* The identity goes first: what a kill leaves behind without it is no run to continue. */
+    static const char *const files[] = {"identity.json", "journal.sqlite", "journal.sqlite-wal",
+                                        "journal.sqlite-shm", "journal.sqlite-journal"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         CLEANUP_TEXT struct text path = TEXT_INIT(4096);
         text_printf(&path, "%s/%s", folder, files[i]);

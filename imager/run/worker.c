@@ -89,15 +89,19 @@ int worker_open_task(struct worker *worker, uint64_t number, struct worker_task 
     return catalog_get(volume->catalog, ret_task->task->entry, &worker->view, err);
 }
 
-void worker_describe(struct worker *worker, const struct worker_task *task,
-                     struct upload_object *ret_object)
+int worker_describe(struct worker *worker, const struct worker_task *task,
+                    struct upload_object *ret_object, struct error *err)
 {
     size_t len = 0;
     ret_object->name = plan_object_name(task->namer, task->task, &worker->view, &len);
+    if (ret_object->name == NULL) {
+        return error_memory(err, "an object's name");
+    }
     ret_object->content_type = plan_content_type(ret_object->name, len);
     text_reset(&worker->metadata);
     plan_metadata(task->volume->plan, task->task, &worker->view, &worker->metadata);
-    ret_object->metadata_json = worker->metadata.failed ? NULL : text_str(&worker->metadata);
+    ret_object->metadata_json = text_str(&worker->metadata);
+    return worker->metadata.failed ? error_memory(err, "an object's metadata") : 0;
 }
 
 /* ---- large streams ------------------------------------------------------------------------ */
@@ -110,11 +114,11 @@ static void send_whole(struct worker *worker, uint64_t number)
     struct upload_result result;
     if (worker_open_task(worker, number, &task, &err) != 0 ||
         stream_open(&worker->stream, worker->run, task.volume, task.task, &worker->view, task.reader,
-                    &err) != 0) {
+                    &err) != 0 ||
+        worker_describe(worker, &task, &object, &err) != 0) {
         worker_failed(worker, number, &err);
         return;
     }
-    worker_describe(worker, &task, &object);
     struct upload_source source = stream_source(&worker->stream);
     if (upload_whole(worker->uploader, &object, &source, &result, &err) != 0) {
         worker_failed(worker, number, &err);
@@ -131,10 +135,13 @@ static struct upload_composite *open_composite(struct worker *worker, uint64_t n
     struct worker_task task;
     struct upload_object object;
     CLEANUP_TEXT struct text prefix = TEXT_INIT(GCS_NAME_MAX * 2);
-    if (worker_open_task(worker, number, &task, err) != 0) {
+    /* The stream is opened to see that it can be: what is wrong with it fails the task here, once. */
+    if (worker_open_task(worker, number, &task, err) != 0 ||
+        stream_open(&worker->stream, run, task.volume, task.task, &worker->view, task.reader, err) !=
+            0 ||
+        worker_describe(worker, &task, &object, err) != 0) {
         return NULL;
     }
-    worker_describe(worker, &task, &object);
     plan_parts_prefix(task.volume->plan, task.task, &worker->view, &prefix);
     if (prefix.failed) {
         (void)error_memory(err, "the name of a part");

@@ -37,8 +37,8 @@ struct worker_task {
 
 int worker_open_task(struct worker *worker, uint64_t number, struct worker_task *ret_task,
                      struct error *err) WARN_UNUSED;
-void worker_describe(struct worker *worker, const struct worker_task *task,
-                     struct upload_object *ret_object);
+int worker_describe(struct worker *worker, const struct worker_task *task,
+                    struct upload_object *ret_object, struct error *err) WARN_UNUSED;
 
 /* The three ends of a task. */
 void worker_uploaded(struct worker *worker, uint64_t task, const struct upload_result *result);

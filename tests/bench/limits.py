@@ -105,8 +105,8 @@ def measure(command, environment):
 def run_curl(program, fake, work):
     storage = LocalStorage(fake, '--discard')
     try:
-        environment = dict(os.environ, STORAGE_EMULATOR_HOST=storage.url)
-        return measure([program, *map(str, work.curl(work))], environment)
+        kind, *arguments = work.curl(work)
+        return measure([program, kind, storage.url, *map(str, arguments)], dict(os.environ))
     finally:
         storage.stop()
 

@@ -1,0 +1,171 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-3.0-or-later
+# All suites on the release build; with CI=true also under sanitizers. Logs: build/tests/*.log.
+# The last line is "N passed, N failed, N skipped"; the exit code is 1 if anything failed.
+# Usage: all.sh [SUITE...]      of: style unit fake integration bench asan tsan
+set -u
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+logs=$top/build/tests
+python=/usr/bin/python3
+passed=0 failed=0 skipped=0
+suites="${*:-style unit fake integration bench}"
+if [ $# = 0 ] && [ "${CI:-}" = true ]; then
+    suites="$suites asan tsan"
+fi
+
+# One suite is done: add its numbers, print its line, and on failure what it said at the end.
+# close_suite NAME STATUS PASSED FAILED SKIPPED SECONDS
+close_suite() {
+    fails=$4
+    # A suite that dies, or tells no numbers, has failed whatever it counted so far.
+    if [ "$2" != 0 ] && [ "$fails" = 0 ]; then
+        fails=1
+    fi
+    passed=$((passed + $3)) failed=$((failed + fails)) skipped=$((skipped + $5))
+    printf '%-24s %5d passed %4d failed %4d skipped %5d s\n' "$1" "$3" "$fails" "$5" "$6"
+    if [ "$fails" != 0 ]; then
+        tail -n 60 "$logs/$1.log" | sed 's/^/    /'
+    fi
+}
+
+# number_before WORD FILE: the number before WORD in the last line that has it; 0 if none.
+number_before() {
+    found=$(grep -E "[0-9]+ $1" "$2" | tail -n 1 | sed -n "s/.*[^0-9]*\b\([0-9][0-9]*\) $1.*/\1/p")
+    echo "${found:-0}"
+}
+
+# meson_number WORD FILE: "Ok:   12" of a meson summary.
+meson_number() {
+    found=$(sed -n "s/^$1: *\([0-9][0-9]*\).*/\1/p" "$2" | tail -n 1)
+    echo "${found:-0}"
+}
+
+# run_counted NAME COMMAND...: a suite whose last lines tell "N passed, N failed, N skipped".
+run_counted() {
+    name=$1
+    shift
+    began=$(date +%s)
+    "$@" >"$logs/$name.log" 2>&1
+    status=$?
+    tail -n 1 "$logs/$name.log" >"$logs/last"
+    errors=$(number_before error "$logs/last")
+    close_suite "$name" "$status" "$(number_before passed "$logs/last")" \
+        "$(($(number_before failed "$logs/last") + errors))" \
+        "$(number_before skipped "$logs/last")" "$(($(date +%s) - began))"
+    # Why something was skipped is part of the result.
+    grep -E '^SKIPPED ' "$logs/$name.log" | sort -u | sed 's/^/    /' | head -n 20
+}
+
+run_pytest() {
+    name=$1
+    shift
+    run_counted "$name" "$python" -B -m pytest -q -rs -p no:cacheprovider --tb=short "$@"
+}
+
+# run_unit NAME BUILD [meson test arguments]
+run_unit() {
+    name=$1 folder=$2
+    shift 2
+    began=$(date +%s)
+    meson test -C "$folder" --print-errorlogs "$@" >"$logs/$name.log" 2>&1
+    status=$?
+    bad=$(($(meson_number Fail "$logs/$name.log") + $(meson_number Timeout "$logs/$name.log") +
+        $(meson_number 'Unexpected Pass' "$logs/$name.log")))
+    close_suite "$name" "$status" "$(meson_number Ok "$logs/$name.log")" "$bad" \
+        "$(meson_number Skipped "$logs/$name.log")" "$(($(date +%s) - began))"
+}
+
+# build FOLDER [meson setup arguments]; a failed build is one failed test.
+build() {
+    folder=$1
+    shift
+    name=$(basename "$folder")
+    began=$(date +%s)
+    {
+        [ -f "$folder/build.ninja" ] || meson setup "$folder" "$top" "$@"
+    } >"$logs/$name.log" 2>&1 && ninja -C "$folder" >>"$logs/$name.log" 2>&1
+    status=$?
+    if [ "$status" != 0 ]; then
+        close_suite "$name" 1 0 1 0 "$(($(date +%s) - began))"
+    else
+        printf '%-24s built in %d s\n' "$name" "$(($(date +%s) - began))"
+    fi
+    return "$status"
+}
+
+show_images() {
+    sed -n '/^=* images =*$/,/^=\{5,\}\|^FAILED\|^SKIPPED\|^[0-9]* passed/p' \
+        "$logs/integration.log" | grep -Ev '^(=|FAILED|SKIPPED|[0-9]+ passed)' | sed 's/^/    /'
+}
+
+run_asan() {
+    CC=clang build "$top/build-asan" --buildtype=debugoptimized \
+        -Db_sanitize=address,undefined -Db_lundef=false || return
+    export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
+    export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+    run_unit asan-unit "$top/build-asan" --timeout-multiplier 4
+    FAKE_GCS=$top/build-asan/fake-gcs run_pytest asan-fake "$top/tests/fake"
+    # The release server keeps up with winch; the sanitized one had its own suite just now.
+    WINCH=$top/build-asan/winch FAKE_GCS=$top/build/fake-gcs \
+        run_pytest asan-integration "$top/tests/integration"
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+}
+
+run_tsan() {
+    CC=clang build "$top/build-tsan" --buildtype=debugoptimized -Db_sanitize=thread \
+        -Db_lundef=false || return
+    # clang 14's thread sanitizer cannot live with the address layout of newer kernels.
+    fixed=
+    if setarch -R true 2>/dev/null; then
+        fixed='setarch -R'
+    fi
+    export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+    names=$(meson test -C "$top/build-tsan" --list 2>/dev/null | sed 's/.* //' |
+        grep -E '^(test_)?(upload|gcs|http|run|journal|base|auth)' | tr '\n' ' ')
+    # shellcheck disable=SC2086 # names and wrapper are lists of words
+    run_unit tsan-unit "$top/build-tsan" --timeout-multiplier 8 ${fixed:+--wrapper "$fixed"} $names
+    # shellcheck disable=SC2086
+    WINCH=$top/build-tsan/winch FAKE_GCS=$top/build/fake-gcs run_counted tsan-integration \
+        $fixed "$python" -B -m pytest -q -rs -p no:cacheprovider --tb=short \
+        "$top/tests/integration/test_kill.py" "$top/tests/integration/test_faults.py"
+    unset TSAN_OPTIONS
+}
+
+main() {
+    level='test'
+    case " $suites " in
+        *" asan "* | *" tsan "*) level=matrix ;;
+    esac
+    sh "$top/tests/packages.sh" "$level" || exit 1
+    mkdir -p "$logs"
+    images=$(mktemp -d)
+    trap 'rm -rf "$images"' EXIT
+    # All suites work on the same images, made once.
+    export WINCH_IMAGES="$images"
+    if [ "$suites" != style ]; then
+        build "$top/build" --buildtype=debugoptimized
+    fi
+    for suite in $suites; do
+        case $suite in
+            style) run_counted style "$python" -B "$top/tests/style/check.py" ;;
+            unit) run_unit unit "$top/build" ;;
+            fake) run_pytest fake "$top/tests/fake" ;;
+            integration)
+                run_pytest integration "$top/tests/integration"
+                show_images
+                ;;
+            bench) run_counted bench "$python" -B "$top/tests/bench/limits.py" --smoke ;;
+            asan) run_asan ;;
+            tsan) run_tsan ;;
+            *)
+                echo "all.sh: no suite is named $suite" >&2
+                exit 2
+                ;;
+        esac
+    done
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" = 0 ]
+}
+
+main

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The same migration under each set of rights: what is missing narrows, and is said."""
+import pytest
+
+from comparing import Comparison, check_counts
+from conftest import MOVE
+from local_storage import DESTINATION
+from manifest import Manifest
+
+OPTIONS = ('--part-size', '2M', '--connections', '8')
+FULL = 'create,get,delete,list,buckets.get'
+
+
+@pytest.fixture
+def image(images):
+    return images.get('move', *MOVE)
+
+
+@pytest.fixture
+def bucket_folder(tmp_path):
+    """The bucket lives in a folder, so that the test itself can read it with all rights."""
+    return str(tmp_path / 'bucket')
+
+
+def with_rights(start_storage, folder, rights, *options):
+    return start_storage('--dir', folder, '--rights', rights, *options)
+
+
+def read_back(start_storage, storage, folder, images, result):
+    """Compare everything, through a second server on the same folder."""
+    storage.stop()
+    full = start_storage('--dir', folder)
+    bucket = full.bucket()
+    manifest = Manifest(bucket, 'p', result.json['run'])
+    Comparison(bucket, manifest, 'p').compare(images.rows('move')).assert_equal()
+    check_counts(result, manifest)
+    assert full.stats()['parts_left'] == 0
+    return manifest
+
+
+@pytest.mark.parametrize('rights,composites', (
+    ('create', False),
+    ('create,get', False),
+    ('create,list', False),
+    ('create,get,list', False),
+    ('create,get,delete', None),
+    (FULL, True),
+))
+def test_fresh_bucket(rights, composites, start_storage, winch, images, image, bucket_folder):
+    """Into an empty bucket every set with create gets everything there."""
+    storage = with_rights(start_storage, bucket_folder, rights)
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    stats = storage.stats()
+    if composites is not None:
+        assert bool(stats['composes']) == composites, stats
+    if 'delete' not in rights:
+        assert stats['deletes'] == 0, stats
+    read_back(start_storage, storage, bucket_folder, images, result)
+
+
+def test_create_only_again(start_storage, winch, images, image, bucket_folder):
+    """Without get nobody can say what stands there: present-unverified, exit 3, nothing replaced."""
+    storage = with_rights(start_storage, bucket_folder, 'create')
+    first = winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    second = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=3)
+    assert set(second.json['reasons']) == {'present-unverified'}, second.json
+    assert second.json['streams_failed'] == first.json['streams_uploaded'] or (
+        second.json['failed'] >= first.json['uploaded'] - 1), second.json
+    assert storage.stats()['max_inserts_per_object'] == 1
+    accepted = winch.migrate(storage, image, DESTINATION, *OPTIONS, '--accept',
+                             'present-unverified')
+    assert accepted.json['failed'] == accepted.json['accepted'] > 0, accepted.json
+
+
+def test_create_get_again(start_storage, winch, images, image, bucket_folder):
+    """With get the same objects are proven by looking at them."""
+    storage = with_rights(start_storage, bucket_folder, 'create,get')
+    winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    second = winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    # One small stream stands in the manifest, and is no object.
+    assert second.json['already_present'] == second.json['streams_uploaded'] - 1, second.json
+    assert storage.stats()['max_inserts_per_object'] == 1
+    read_back(start_storage, storage, bucket_folder, images, second)
+
+
+@pytest.mark.parametrize('rights,expect', (('create,get,delete', 0), ('create,get', 3)))
+def test_replace(rights, expect, start_storage, winch, images, image, bucket_folder):
+    """Replacing needs delete."""
+    full = start_storage('--dir', bucket_folder)
+    full.bucket().put('p/middle/05.bin', b'old')
+    full.stop()
+    storage = with_rights(start_storage, bucket_folder, rights)
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS, '--if-exists', 'replace',
+                           expect=None)
+    assert result.exit in ((0,) if expect == 0 else (3, 4)), str(result)
+
+
+def test_no_create(start_storage, winch, image, bucket_folder):
+    """Without create there is nothing to do, and that is said at once."""
+    storage = with_rights(start_storage, bucket_folder, 'get,list,buckets.get')
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=4)
+    assert 'storage.objects.create' in result.err, result.err
+    assert storage.stats()['requests'] < 100 and result.seconds < 20
+
+
+@pytest.mark.parametrize('rights,expect', (('create', 3), ('create,get', 0)))
+def test_lost_reply(rights, expect, start_storage, winch, image, bucket_folder, tmp_path):
+    """A reply that got lost is found again with get, and honestly unverified without."""
+    faults = tmp_path / 'faults'
+    faults.write_text('{"method":"POST","name_contains":"middle/04.bin","nth":1,'
+                      '"action":"lost_reply"}\n')
+    storage = with_rights(start_storage, bucket_folder, rights, '--faults', str(faults))
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=expect)
+    if expect:
+        assert result.json['reasons'] == {'present-unverified': 1}, result.json
