@@ -160,7 +160,7 @@ ssize_t utf_to_utf16(const char *bytes, size_t len, uint16_t *units, size_t max)
 /* Simple upper case for comparing names without regard to case: ASCII, Latin-1, Greek, Cyrillic. */
 uint32_t utf_upper(uint32_t code_point);
 
-/* ---- clock, random ------------------------------------------------------------------ */
+/* ---- clock, processors, random ------------------------------------------------------------------ */
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_monotonic_ms(void);
@@ -172,6 +172,9 @@ void clock_format_compact(uint64_t utc_ns, char out[32]);
 /* Sleep, but wake within 50 ms of *cancel becoming true (cancel may be NULL). Returns -1 when
  * cancelled. */
 int clock_sleep_ms(uint64_t ms, const _Atomic bool *cancel);
+
+/* Processors that this process may run on; at least 1. */
+unsigned processor_count(void);
 
 /* From getrandom(2); aborts if the kernel has none. */
 void random_bytes(void *buf, size_t len);

@@ -45,9 +45,10 @@ static int remove_leftovers(struct run *run, struct error *err)
         run->summary->parts_left += left;
     }
     if (run->summary->parts_left > 0) {
-        run_warn(run, "%llu parts could not be removed from %s.winch/parts/; they cost money until they "
-                      "are deleted",
-                 (unsigned long long)run->summary->parts_left, run->identity.destination);
+        run_warn(run, "%llu parts could not be removed from gs://%s/%s%s.winch/parts/; they cost money "
+                      "until they are deleted",
+                 (unsigned long long)run->summary->parts_left, run->url.bucket, run->url.prefix,
+                 run->url.prefix[0] != '\0' ? "/" : "");
     }
     return 0;
 }
@@ -127,7 +128,7 @@ static void add_totals(const struct run *run, const struct manifest_index *index
         text_printf(json, "%s\"%s\":%llu", i > 0 ? "," : "", totals[i].key,
                     (unsigned long long)totals[i].value);
     }
-    text_add(json, "},\"reasons\":{");
+    text_printf(json, "},\"counts_agree\":%s,\"reasons\":{", s->counts_agree ? "true" : "false");
     for (size_t i = 0; i < s->reason_count; i++) {
         text_printf(json, "%s\"%s\":%llu", i > 0 ? "," : "", s->reasons[i].reason,
                     (unsigned long long)s->reasons[i].count);

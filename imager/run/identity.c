@@ -134,7 +134,9 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
 {
     struct identity identity = {0};
     cJSON *object = cJSON_ParseWithLength(json, len);
-    int bad = copy_string(object, "run", identity.run, sizeof(identity.run)) |
+    char schema[32] = "";
+    int bad = copy_string(object, "schema", schema, sizeof(schema)) |
+              copy_string(object, "run", identity.run, sizeof(identity.run)) |
               copy_string(object, "destination", identity.destination,
                           sizeof(identity.destination)) |
               copy_string(object, "fingerprint", identity.fingerprint,
@@ -142,7 +144,8 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
               copy_string(object, "options", identity.options, sizeof(identity.options)) |
               copy_string(object, "serials", identity.serials, sizeof(identity.serials));
     cJSON_Delete(object);
-    if (bad != 0 || !identity_run_is_legal(identity.run)) {
+    if (bad != 0 || strcmp(schema, "winch-manifest/1") != 0 ||
+        !identity_run_is_legal(identity.run)) {
         return -1;
     }
     identity.begun_utc_ns = begun_of(identity.run);

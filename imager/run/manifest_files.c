@@ -6,9 +6,11 @@
 
 #include "run/gzip.h"
 
-#define PIECE_BYTES (60ULL << 20) /* packed; with the last lines at most 64 MiB */
+#define PIECE_BYTES (60ULL << 20) /* packed: then a piece is closed */
 #define PIECE_LIMIT (64ULL << 20)
-#define LINE_LIMIT (16U << 20)    /* 1,000 inline streams of 4 KiB, or 1,024 names: far above */
+#define SHORT_LINE (3ULL << 20) /* fits behind PIECE_BYTES whatever it packs to */
+/* An attribute list of 256 KiB names 8,192 inline streams of 4 KiB, 45 MiB in base64. */
+#define LINE_LIMIT (56U << 20)
 
 struct packer {
     struct run *run;
@@ -24,7 +26,6 @@ static int packer_open(struct packer *packer, const char *name, struct error *er
     packer->file = (struct manifest_file){0};
     (void)snprintf(packer->file.name, sizeof(packer->file.name), "%s", name);
     text_reset(&packer->packed);
-    text_reset(&packer->line);
     if (packer->gzip == NULL) {
         packer->gzip = gzip_new(&packer->packed);
         if (packer->gzip == NULL) {
@@ -33,10 +34,11 @@ static int packer_open(struct packer *packer, const char *name, struct error *er
     } else {
         gzip_restart(packer->gzip);
     }
-    text_printf(&packer->line, "{\"schema\":\"winch-manifest/1\",\"run\":\"%s\"}\n",
-                packer->run->identity.run);
+    char head[128];
+    int len = snprintf(head, sizeof(head), "{\"schema\":\"winch-manifest/1\",\"run\":\"%s\"}\n",
+                       packer->run->identity.run);
     packer->open = true;
-    return gzip_add(packer->gzip, packer->line.data, packer->line.len) == 0
+    return gzip_add(packer->gzip, head, (size_t)len) == 0
                ? 0
                : error_memory(err, "packing the manifest");
 }
@@ -127,10 +129,27 @@ static void count_line(struct manifest_writer *writer, const struct manifest_ite
     }
 }
 
+static int close_piece(const struct manifest_order *order, const struct manifest_item *last,
+                       struct packer *packer, struct manifest_index *index, struct error *err)
+{
+    packer->file.last = copy_path(order, last);
+    return packer_close(packer, err) != 0 ? -1 : keep_file(index, packer, err);
+}
+
 static int write_item(struct manifest_writer *writer, const struct manifest_order *order,
                       const struct manifest_item *item, struct packer *packer,
                       struct manifest_index *index, struct error *err)
 {
+    text_reset(&packer->line);
+    if (manifest_write_line(writer, item, &packer->line, err) != 0) {
+        return -1;
+    }
+    /* A line of many inline streams may be too large for the rest of a piece: base64 hardly packs. */
+    if (packer->open && packer->line.len > SHORT_LINE &&
+        packer->packed.len + packer->line.len > PIECE_BYTES &&
+        close_piece(order, item - 1, packer, index, err) != 0) {
+        return -1;
+    }
     if (!packer->open) {
         char name[64];
         (void)snprintf(name, sizeof(name), "manifest-%05zu.jsonl.gz", index->count);
@@ -139,16 +158,11 @@ static int write_item(struct manifest_writer *writer, const struct manifest_orde
         }
         packer->file.first = copy_path(order, item);
     }
-    text_reset(&packer->line);
-    if (manifest_write_line(writer, item, &packer->line, err) != 0 || packer_add(packer, err) != 0) {
+    if (packer_add(packer, err) != 0) {
         return -1;
     }
     count_line(writer, item, index);
-    if (packer->packed.len < PIECE_BYTES) {
-        return 0;
-    }
-    packer->file.last = copy_path(order, item);
-    return packer_close(packer, err) != 0 ? -1 : keep_file(index, packer, err);
+    return packer->packed.len < PIECE_BYTES ? 0 : close_piece(order, item, packer, index, err);
 }
 
 static int write_pieces(struct run *run, struct manifest_writer *writer, struct packer *packer,
@@ -160,10 +174,12 @@ static int write_pieces(struct run *run, struct manifest_writer *writer, struct 
     for (size_t i = 0; i < order.count && result == 0; i++) {
         result = write_item(writer, &order, &order.items[i], packer, index, err);
         run->phase_done = i + 1;
+        if (result == 0 && run->settings->cancel != NULL && *run->settings->cancel) {
+            result = error_cancelled(err);
+        }
     }
     if (result == 0 && packer->open) {
-        packer->file.last = copy_path(&order, &order.items[order.count - 1]);
-        result = packer_close(packer, err) != 0 ? -1 : keep_file(index, packer, err);
+        result = close_piece(&order, &order.items[order.count - 1], packer, index, err);
     }
     manifest_order_clear(&order);
     return result;
@@ -205,6 +221,7 @@ static int write_security(struct run *run, struct packer *packer, struct manifes
             return -1;
         }
         if (result != 0) {
+            run->descriptors_lost = true;
             run_warn(run, "%s: security descriptors could not be read: %s", run->volumes[i].id,
                      damage.message);
         } else if (damaged > 0) {

@@ -32,6 +32,10 @@ static void add_path(const struct run_volume *volume, struct plan_namer *namer, 
     size_t len = 0;
     bool exact = true;
     const char *path = plan_path(namer, entry, name, &len, &exact);
+    if (path == NULL) {
+        line->failed = true; /* out of memory: whoever takes the line looks */
+        return;
+    }
     text_add(line, "{\"path\":");
     text_add_json(line, path, len);
     if (exact) {
@@ -62,6 +66,10 @@ static void add_object(struct run *run, struct plan_namer *namer, const struct r
     char crc[9];
     size_t len = 0;
     const char *name = plan_object_name(namer, planned, view, &len);
+    if (name == NULL) {
+        line->failed = true; /* out of memory: whoever takes the line looks */
+        return;
+    }
     crc32c_to_base64(row->crc32c, crc);
     text_add(line, ",\"name\":");
     text_add_json(line, name, len);
@@ -185,6 +193,10 @@ static void write_name(const struct run_volume *volume, const struct catalog_vie
     add_path(volume, namer, view->index, name, line);
     text_add(line, ",\"state\":\"name\",\"target\":");
     const char *target = plan_path(namer, view->index, 0, &len, &exact);
+    if (target == NULL) {
+        line->failed = true; /* out of memory: whoever takes the line looks */
+        return;
+    }
     text_add_json(line, target, len);
     add_record(volume, view, line);
     text_add(line, "}\n");

@@ -103,6 +103,9 @@ static int add_entry(struct manifest_writer *writer, size_t index, uint32_t entr
             .detail = (uint16_t)i,
         };
         const char *path = plan_path(namer, entry, i, &len, &exact);
+        if (path == NULL) {
+            return error_memory(err, "the manifest's keys");
+        }
         if ((i == 0 || !excluded) && add_key(run, order, &item, path, len, err) != 0) {
             return -1;
         }
@@ -122,6 +125,9 @@ static int add_entry(struct manifest_writer *writer, size_t index, uint32_t entr
             .detail = (uint16_t)i,
         };
         const char *path = plan_path(namer, entry, 0, &len, &exact);
+        if (path == NULL) {
+            return error_memory(err, "the manifest's keys");
+        }
         text_add_bytes(&key, path, len);
         text_add_char(&key, '\0');
         plan_stream_name(&writer->view.entry.streams[i], &key);
@@ -151,7 +157,10 @@ static int compare_items(const void *a, const void *b, void *keys)
     if (left->entry != right->entry) {
         return left->entry < right->entry ? -1 : 1;
     }
-    return (left->kind > right->kind) - (left->kind < right->kind);
+    if (left->kind != right->kind) {
+        return left->kind < right->kind ? -1 : 1;
+    }
+    return (left->detail > right->detail) - (left->detail < right->detail);
 }
 
 int manifest_order_build(struct manifest_writer *writer, struct manifest_order *ret_order,

@@ -322,16 +322,25 @@ static int migrate(struct run *run, struct error *err)
 
 /* ---- ends -------------------------------------------------------------------------------------- */
 
+/* What only concerns an entry has no exit code of its own when it ends the run. */
+static enum exit_status exit_of(const struct error *err)
+{
+    if (err->kind == ERROR_CANCELLED) {
+        return EXIT_STATUS_INTERRUPTED;
+    }
+    if (err->kind == ERROR_FAIL_ENTRY) {
+        bool source = err->reason != NULL && strcmp(err->reason, REASON_BAD_SECTOR) == 0;
+        return source ? EXIT_STATUS_SOURCE : EXIT_STATUS_FAILED;
+    }
+    return err->exit_status != EXIT_STATUS_CLEAN ? err->exit_status : EXIT_STATUS_FAILED;
+}
+
 /* A stop that comes when the commit mark is written already has stopped nothing. */
 static enum exit_status judge(const struct run *run)
 {
     const struct run_summary *summary = run->summary;
-    if (!summary->committed && run->error.kind == ERROR_CANCELLED) {
-        return EXIT_STATUS_INTERRUPTED;
-    }
     if (!summary->committed && run->error.kind != ERROR_NONE) {
-        return run->error.exit_status != EXIT_STATUS_CLEAN ? run->error.exit_status
-                                                           : EXIT_STATUS_FAILED;
+        return exit_of(&run->error);
     }
     if (!run->settings->dry_run && (!summary->committed || !summary->counts_agree)) {
         return EXIT_STATUS_INTERNAL;

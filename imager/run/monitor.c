@@ -2,7 +2,6 @@
 /* monitor: looks four times a second. */
 #include "run/monitor.h"
 
-#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -39,14 +38,6 @@ static uint64_t cpu_ns(void)
     (void)getrusage(RUSAGE_SELF, &usage); /* cannot fail for ourselves */
     return ((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) * 1000000000ULL +
            ((uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec) * 1000ULL;
-}
-
-static unsigned count_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    int count = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    return count > 0 ? (unsigned)count : 1;
 }
 
 static uint64_t capped(uint64_t value, uint64_t limit)
@@ -178,7 +169,7 @@ struct monitor *monitor_start(struct run *run, struct error *err)
         return NULL;
     }
     monitor->run = run;
-    monitor->cores = count_cores();
+    monitor->cores = processor_count();
     monitor->limit = RUN_LIMIT_NETWORK;
     if (pthread_create(&monitor->thread, NULL, monitor_main, monitor) != 0) {
         free(monitor);

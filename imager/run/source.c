@@ -7,17 +7,20 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_selected(const struct run_settings *settings, const struct disk_partition *partition)
+static bool is_named(const char *wanted, const struct disk_partition *partition)
 {
     char number[16];
     (void)snprintf(number, sizeof(number), "%u", partition->number);
+    return strcmp(wanted, number) == 0 || (wanted[0] == 'p' && strcmp(wanted + 1, number) == 0) ||
+           (partition->label[0] != '\0' && strcasecmp(wanted, partition->label) == 0) ||
+           (strcasecmp(wanted, "all") == 0 && partition->content == DISK_NTFS &&
+            partition->role == DISK_ROLE_DATA);
+}
+
+static bool is_selected(const struct run_settings *settings, const struct disk_partition *partition)
+{
     for (size_t i = 0; i < settings->volume_count; i++) {
-        const char *wanted = settings->volumes[i];
-        if (strcmp(wanted, number) == 0 ||
-            (wanted[0] == 'p' && strcmp(wanted + 1, number) == 0) ||
-            (partition->label[0] != '\0' && strcasecmp(wanted, partition->label) == 0) ||
-            (strcasecmp(wanted, "all") == 0 && partition->content == DISK_NTFS &&
-             partition->role == DISK_ROLE_DATA)) {
+        if (is_named(settings->volumes[i], partition)) {
             return true;
         }
     }
@@ -53,18 +56,33 @@ static int check_partition(const struct run *run, const struct disk_partition *p
                       text_str(&what));
 }
 
-static int nothing_found(const struct run *run, struct error *err)
+/* The first of --volume that names nothing, or NULL: leaving it out silently would leave out data. */
+static const char *find_missing(const struct run *run)
+{
+    for (size_t i = 0; i < run->settings->volume_count; i++) {
+        size_t named = 0;
+        for (size_t n = 0; n < run->layout.count; n++) {
+            named += is_named(run->settings->volumes[i], &run->layout.partitions[n]) ? 1 : 0;
+        }
+        if (named == 0) {
+            return run->settings->volumes[i];
+        }
+    }
+    return NULL;
+}
+
+static int nothing_found(const struct run *run, const char *missing, struct error *err)
 {
     CLEANUP_TEXT struct text found = TEXT_INIT(700);
     for (size_t i = 0; i < run->layout.count; i++) {
         text_add(&found, i > 0 ? "; " : "");
         describe(&run->layout.partitions[i], &found);
     }
-    if (run->settings->volume_count > 0) {
+    if (missing != NULL) {
         return error_stop(err, EXIT_STATUS_SOURCE,
                           "%s: no volume \"%s\" there. Found: %s. `winch disks %s` lists them.",
-                          run->settings->source, run->settings->volumes[0], text_str(&found),
-                          run->settings->source);
+                          run->settings->source, missing,
+                          found.len > 0 ? text_str(&found) : "nothing", run->settings->source);
     }
     return error_stop(err, EXIT_STATUS_SOURCE, "%s: no NTFS volume to take. Found: %s",
                       run->settings->source, found.len > 0 ? text_str(&found) : "nothing");
@@ -87,8 +105,13 @@ static void folder_from_label(const char *label, char *out, size_t size)
     }
 }
 
+/* Also when it looks like a partition's number, by which a volume without a label is called. */
 static bool folder_is_taken(const struct run *run, const char *folder)
 {
+    size_t digits = strspn(folder + 1, "0123456789");
+    if ((folder[0] == 'p' || folder[0] == 'P') && digits > 0 && folder[1 + digits] == '\0') {
+        return true;
+    }
     for (size_t i = 0; i < run->volume_count; i++) {
         if (strcasecmp(run->volumes[i].folder, folder) == 0) {
             return true;
@@ -204,8 +227,9 @@ int source_open(struct run *run, struct error *err)
             run_warn(run, "%s: NOT taken, no NTFS: %s", run->settings->source, text_str(&what));
         }
     }
-    if (selected == 0) {
-        return nothing_found(run, err);
+    const char *missing = find_missing(run);
+    if (selected == 0 || missing != NULL) {
+        return nothing_found(run, missing, err);
     }
     for (size_t i = 0; i < run->layout.count; i++) {
         if (is_selected(run->settings, &run->layout.partitions[i]) &&

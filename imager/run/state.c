@@ -46,11 +46,13 @@ static int check_folder(const char *folder, struct error *err)
     if (runs.failed) {
         return error_stop(err, EXIT_STATUS_USAGE, "--state-dir: the path is too long");
     }
-    if (file_make_folders(runs.data, 0700, err) != 0) {
+    struct stat info;
+    /* Looked at first, so that nothing is made in somebody else's folder. */
+    bool foreign = stat(folder, &info) == 0 && info.st_uid != geteuid();
+    if (!foreign && file_make_folders(runs.data, 0700, err) != 0) {
         err->exit_status = EXIT_STATUS_TEMPORARY;
         return error_add(err, "state folder %s", folder);
     }
-    struct stat info;
     /* Only `runs` is ours to close: the folder itself may be one that others need. */
     CLEANUP_CLOSE int fd = open(runs.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (stat(folder, &info) != 0 || info.st_uid != geteuid() || fd < 0 || fstat(fd, &info) != 0 ||

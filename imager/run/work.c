@@ -2,11 +2,15 @@
 /* work: one lock, one condition; no I/O under the lock. */
 #include "run/work.h"
 
+#include <stdatomic.h>
 #include <time.h>
 
 #include "run/ledger.h"
+#include "run/pace.h"
 
 #define WAIT_MS 200 /* how often a waiting worker looks whether the run winds up */
+#define LOOK_MS 50  /* how often at most the pace is looked at */
+#define UNIT_BYTES 65536 /* sending this much weighs as much as one object */
 
 struct work {
     struct run *run;
@@ -15,7 +19,14 @@ struct work {
     uint64_t next;      /* first task not handed out */
     unsigned opening;   /* WORK_OPEN items handed out and not yet reported */
     struct work_stream *streams; /* oldest first */
+    struct pace pace;
+    _Atomic uint64_t next_look_ms; /* not under the lock */
 };
+
+static uint64_t units_done(const struct run *run)
+{
+    return run->objects_done + run->bytes_done / UNIT_BYTES;
+}
 
 struct work *work_new(struct run *run, struct error *err)
 {
@@ -27,6 +38,8 @@ struct work *work_new(struct run *run, struct error *err)
     work->run = run;
     (void)pthread_mutex_init(&work->lock, NULL); /* default attributes cannot fail on Linux */
     (void)pthread_cond_init(&work->wake, NULL);
+    pace_begin(&work->pace, processor_count(), run->settings->connections, clock_monotonic_ms(),
+               units_done(run));
     return work;
 }
 
@@ -60,6 +73,14 @@ static bool take_part(struct work *work, struct work_item *item)
     return false;
 }
 
+/* Large groups save reads; towards the end they would leave one worker with much and others idle. */
+static size_t fair_count(const struct work *work, size_t group)
+{
+    uint64_t left = work->run->task_count - work->next;
+    uint64_t share = left / (2ULL * work->pace.active) + 1;
+    return share < group ? (size_t)share : group;
+}
+
 static bool take_task(struct work *work, struct work_item *item)
 {
     struct run *run = work->run;
@@ -79,7 +100,7 @@ static bool take_task(struct work *work, struct work_item *item)
     case PLAN_INLINE:
     case PLAN_BATCH:
         item->kind = WORK_GROUP;
-        item->count = plan_group(volume->plan, number);
+        item->count = fair_count(work, plan_group(volume->plan, number));
         break;
     case PLAN_WHOLE:
         item->kind = WORK_WHOLE;
@@ -103,6 +124,36 @@ static void wait_a_little(struct work *work)
         until.tv_sec++;
     }
     (void)pthread_cond_timedwait(&work->wake, &work->lock, &until); /* a timeout is as good */
+}
+
+/* Nothing to hand out now or later. */
+static bool is_exhausted(const struct work *work)
+{
+    return work->next >= work->run->task_count && work->opening == 0 && work->streams == NULL;
+}
+
+void work_wait_turn(struct work *work, unsigned index)
+{
+    (void)pthread_mutex_lock(&work->lock);
+    while (index >= work->pace.active && !work->run->halt && !is_exhausted(work)) {
+        wait_a_little(work);
+    }
+    (void)pthread_mutex_unlock(&work->lock);
+}
+
+void work_look(struct work *work)
+{
+    uint64_t now_ms = clock_monotonic_ms();
+    if (now_ms < atomic_load_explicit(&work->next_look_ms, memory_order_relaxed)) {
+        return;
+    }
+    atomic_store_explicit(&work->next_look_ms, now_ms + LOOK_MS, memory_order_relaxed);
+    uint64_t units = units_done(work->run);
+    (void)pthread_mutex_lock(&work->lock);
+    if (pace_look(&work->pace, now_ms, units)) {
+        (void)pthread_cond_broadcast(&work->wake);
+    }
+    (void)pthread_mutex_unlock(&work->lock);
 }
 
 bool work_take(struct work *work, struct work_item *ret_item)

@@ -38,6 +38,12 @@ struct work_item {
 struct work *work_new(struct run *run, struct error *err);
 void work_free(struct work *work);
 
+/* Wait until worker `index` (0 …) is worth having: pace.h. Returns at once when nothing is left to do or
+ * the run winds up. Thread: any. */
+void work_wait_turn(struct work *work, unsigned index);
+/* Something was finished: may change how many workers are worth having. Cheap. Thread: any. */
+void work_look(struct work *work);
+
 /* The next item; waits while other workers may still bring some. False: nothing is left, or the run
  * winds up. Thread: any. */
 bool work_take(struct work *work, struct work_item *ret_item);

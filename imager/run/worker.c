@@ -25,6 +25,7 @@ static void close_row(struct worker *worker, uint64_t task, struct ledger_row *r
     atomic_store_explicit(&row->state, (uint8_t)state, memory_order_release);
     journal_result(worker->run->journal, task, row, error, content, len);
     worker->run->objects_done++;
+    work_look(worker->work);
 }
 
 void worker_uploaded(struct worker *worker, uint64_t task, const struct upload_result *result)
@@ -202,6 +203,7 @@ static void send_part(struct worker *worker, struct work *work, const struct wor
     uint64_t left = task.task->size_bytes - at;
     if (progress != UPLOAD_FAILED) {
         run->bytes_done += left < item->stream->part_size ? left : item->stream->part_size;
+        work_look(work);
     }
     if (progress == UPLOAD_COMPLETE) {
         worker_uploaded(worker, item->task, &result);
@@ -231,7 +233,11 @@ static void *worker_main(void *argument)
 {
     struct worker *worker = argument;
     struct work_item item;
-    while (work_take(worker->work, &item)) {
+    for (;;) {
+        work_wait_turn(worker->work, worker->index);
+        if (!work_take(worker->work, &item)) {
+            break;
+        }
         switch (item.kind) {
         case WORK_GROUP:
             worker_send_group(worker, item.task, item.count);
@@ -282,6 +288,7 @@ int workers_run(struct run *run, struct work *work, struct error *err)
     int result = 0;
     while (started < wanted && result == 0) {
         struct worker *worker = &workers[started];
+        worker->index = started;
         result = worker_init(worker, run, work, err);
         if (result == 0 && pthread_create(&worker->thread, NULL, worker_main, worker) != 0) {
             result = error_memory(err, "a worker's thread");

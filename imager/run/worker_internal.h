@@ -15,6 +15,7 @@
 struct worker {
     struct run *run;
     struct work *work;
+    unsigned index;
     pthread_t thread;
     struct uploader *uploader;
     struct plan_namer *namers[RUN_VOLUME_MAX];

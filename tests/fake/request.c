@@ -275,6 +275,10 @@ cJSON *request_parse_json(struct request *request, const char *bytes, size_t len
         return cJSON_CreateObject();
     }
     cJSON *json = cJSON_ParseWithLength(bytes, len);
+    if (cJSON_IsNull(json)) { /* Go's client sends that for "no resource" */
+        cJSON_Delete(json);
+        return cJSON_CreateObject();
+    }
     if (!cJSON_IsObject(json)) {
         cJSON_Delete(json);
         reply_error(request, 400, "parseError", "Parse Error");

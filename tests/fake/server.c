@@ -16,7 +16,7 @@
 #define LISTEN_BACKLOG 1024
 /* Per connection. libmicrohttpd reads into half of it and clears all of it for every request, so
  * this is a compromise between large bodies and small requests. */
-#define CONNECTION_MEMORY ((size_t)128 << 10)
+#define CONNECTION_MEMORY ((size_t)64 << 10)
 #define TLS_FILE_MAX ((size_t)1 << 20)
 
 static struct match_subject subject_of(const struct request *request)

@@ -324,6 +324,8 @@ def test_copy_and_rewrite(shared):
     assert reply.json["done"] is True
     assert reply.json["totalBytesRewritten"] == "7"
     assert reply.json["resource"]["contentType"] == "a/b"
+    assert shared.call("POST", path % ("z", "rewriteTo", "z2"), "null\n").status == 404
+    assert shared.call("POST", path % (quote("from/x"), "copyTo", "z2"), "null\n").status == 200
     refused = path % (quote("from/x"), "rewriteTo", "z") + "ifGenerationMatch=0"
     assert shared.call("POST", refused, "").status == 412
     refused = path % (quote("from/x"), "rewriteTo", "z") + "ifSourceGenerationMatch=1"

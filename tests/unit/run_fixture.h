@@ -23,6 +23,9 @@
 
 enum { NOBODY = 65534 };
 
+/* `array` is one, so that its size is known. */
+#define SET_TEXT(array, text) ((void)snprintf((array), sizeof(array), "%s", (text)))
+
 struct folder {
     char path[256];
 };

@@ -37,8 +37,8 @@ static void test_impossible(void **state)
 {
     (void)state;
     struct folder folder = folder_make();
-    struct folder missing = folder;
-    (void)strcat(missing.path, "/missing");
+    CLEANUP_TEXT struct text missing = TEXT_INIT(512);
+    text_at(&missing, folder.path, "missing");
     const struct {
         const char *folder;
         uint64_t tasks;
@@ -46,7 +46,7 @@ static void test_impossible(void **state)
         {folder.path, UINT64_MAX},
         {folder.path, UINT64_MAX / 16},
         {folder.path, UINT64_MAX / 16 - 1},
-        {missing.path, 10},
+        {missing.data, 10},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct error err = {0};
@@ -54,8 +54,8 @@ static void test_impossible(void **state)
         assert_stopped(&err, EXIT_STATUS_TEMPORARY);
     }
     struct error err = {0};
-    assert_null(ledger_new(10, missing.path, &err));
-    assert_contains(err.message, missing.path);
+    assert_null(ledger_new(10, missing.data, &err));
+    assert_contains(err.message, missing.data);
     folder_remove(&folder);
 }
 

@@ -65,8 +65,9 @@ static int check_default(void *self)
     bool same = strcmp(state_folder(state), path) == 0;
     struct stat info;
     bool made = stat(path, &info) == 0 && S_ISDIR(info.st_mode) && (info.st_mode & 0777) == 0700;
-    (void)strcat(path, "/runs");
-    made = made && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    char runs[620];
+    (void)snprintf(runs, sizeof(runs), "%s/runs", path);
+    made = made && stat(runs, &info) == 0 && S_ISDIR(info.st_mode);
     state_close(state);
     return !same ? 2 : (made ? 0 : 3);
 }
@@ -171,10 +172,10 @@ static void test_foreign_owner(void **state)
 
 struct modes {
     const char *folder;
-    mode_t runs;
+    mode_t mine, runs; /* `runs` 0: there is none yet */
 };
 
-/* The exit status with which a user's own folder without write permission is refused. */
+/* The exit status with which a user's own folder of that mode is refused, or 0. */
 static int open_unwritable(void *self)
 {
     const struct modes *modes = self;
@@ -186,28 +187,35 @@ static int open_unwritable(void *self)
     char runs[420];
     (void)snprintf(runs, sizeof(runs), "%s/runs", path);
     if (mkdir(path, 0700) != 0 || (modes->runs != 0 && mkdir(runs, modes->runs) != 0) ||
-        (modes->runs == 0 && chmod(path, 0500) != 0)) {
+        chmod(path, modes->mine) != 0) {
         return 98;
     }
     struct error err = {0};
     struct state *state = state_open(path, &err);
     if (state != NULL) {
-        return 0;
+        struct stat info;
+        bool closed = stat(runs, &info) == 0 && (info.st_mode & 0777) == 0700;
+        bool same = stat(path, &info) == 0 && (info.st_mode & 0777) == modes->mine;
+        return closed && same ? 0 : 96;
     }
     return strstr(err.message, path) != NULL ? (int)err.exit_status : 97;
 }
 
-static void test_not_writable(void **state)
+/* `runs` is closed to others whatever it was; the folder itself is left as it is. */
+static void test_modes(void **state)
 {
     (void)state;
     static const struct {
-        mode_t runs; /* 0: the folder itself is closed */
+        mode_t mine, runs;
         int result;
-    } cases[] = {{0500, 75}, {0400, 75}, {0700, 0}, {0, 75}};
+    } cases[] = {
+        {0700, 0, 0},   {0700, 0700, 0}, {0755, 0755, 0},  {0777, 0777, 0}, {0700, 0500, 0},
+        {0500, 0, 75},  {0500, 0700, 75}, {0400, 0700, 75}, {0600, 0700, 75},
+    };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct folder folder = folder_make();
         assert_int_equal(chmod(folder.path, 0777), 0);
-        struct modes modes = {folder.path, cases[i].runs};
+        struct modes modes = {folder.path, cases[i].mine, cases[i].runs};
         int result = in_process(open_unwritable, &modes);
         if (result != cases[i].result) {
             fail_msg("case %zu: %d", i, result);
@@ -358,7 +366,7 @@ struct seen {
 static int see(void *self, const struct identity *identity, struct error *err)
 {
     struct seen *seen = self;
-    (void)strcpy(seen->runs[seen->count++], identity->run);
+    SET_TEXT(seen->runs[seen->count++], identity->run);
     return seen->count == seen->stop_after ? error_stop(err, EXIT_STATUS_FAILED, "enough") : 0;
 }
 
@@ -399,6 +407,12 @@ static void test_each_run(void **state)
     text_at(&path, folder.path, "runs/20261129T220312Z-0000000b");
     assert_int_equal(mkdir(path.data, 0700), 0);
     write_at(folder.path, "runs/20261129T220312Z-0000000b/identity.json", "{\"run\":");
+    CLEANUP_TEXT struct text json = TEXT_INIT(65536); /* another run's, copied here */
+    struct identity other = identity_of(RUN_1);
+    identity_write(&other, &json);
+    text_at(&path, folder.path, "runs/20261129T220312Z-0000000d");
+    assert_int_equal(mkdir(path.data, 0700), 0);
+    write_at(folder.path, "runs/20261129T220312Z-0000000d/identity.json", text_str(&json));
     text_at(&path, folder.path, "runs/lost+found");
     assert_int_equal(mkdir(path.data, 0700), 0);
     write_at(folder.path, "runs/20261129T220312Z-0000000c", "a file");
@@ -474,7 +488,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_default_folders), cmocka_unit_test(test_default_of_root),
         cmocka_unit_test(test_unusable_paths),  cmocka_unit_test(test_foreign_owner),
-        cmocka_unit_test(test_not_writable),    cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_modes),    cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_second_process_is_locked_out),
         cmocka_unit_test(test_refused_leaves_alone), cmocka_unit_test(test_each_run),
         cmocka_unit_test(test_enter_leave_remove),
