@@ -109,6 +109,24 @@ int destination_open(struct run *run, struct error *err)
     return result;
 }
 
+/* Parts are ordinary objects for a while: some buckets bill them beyond their deletion. */
+static void explain_cost(struct run *run)
+{
+    const struct gcs_bucket *bucket = &run->bucket;
+    if (bucket->soft_delete_seconds > 0 || bucket->versioning) {
+        run_message(run, false, "The bucket keeps deleted objects (%s): parts of large files are "
+                                "billed until they expire there.",
+                    bucket->versioning ? "versioning" : "soft delete");
+    }
+    const char *class = run->settings->storage_class != NULL ? run->settings->storage_class
+                                                             : bucket->storage_class;
+    if (class[0] != '\0' && strcmp(class, "STANDARD") != 0) {
+        run_message(run, false, "Storage class %s bills a minimum duration: parts of large files "
+                                "cost their early deletion.",
+                    class);
+    }
+}
+
 bool destination_composites(struct run *run)
 {
     bool retained = run->bucket_known && (run->bucket.retention_seconds > 0 ||
@@ -117,7 +135,11 @@ bool destination_composites(struct run *run)
         run_message(run, false, "The bucket retains objects, so parts could not be removed: large "
                                 "streams go as one request each.");
     }
-    return run_has(run, COMPOSITE_RIGHTS) && !retained;
+    bool composites = run_has(run, COMPOSITE_RIGHTS) && !retained;
+    if (composites && run->bucket_known) {
+        explain_cost(run);
+    }
+    return composites;
 }
 
 /* An observer that outlives the calls: the journal learns every node before its sources go. */

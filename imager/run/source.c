@@ -302,6 +302,7 @@ int source_plan(struct run *run, struct error *err)
 {
     run_phase(run, "plan", 0);
     const struct run_settings *settings = run->settings;
+    bool composites = settings->dry_run || destination_composites(run);
     for (size_t i = 0; i < run->volume_count; i++) {
         struct run_volume *volume = &run->volumes[i];
         struct plan_settings plan = {
@@ -316,7 +317,7 @@ int source_plan(struct run *run, struct error *err)
             .exclude_count = settings->exclude_count,
             .min_size_bytes = settings->min_size_bytes,
             .max_size_bytes = settings->max_size_bytes,
-            .composites = settings->dry_run || destination_composites(run),
+            .composites = composites,
         };
         volume->plan = plan_build(volume->catalog, volume->volume, &plan, err);
         if (volume->plan == NULL || index_tasks(volume, err) != 0) {

@@ -211,7 +211,7 @@ static void test_many_threads_halt(void **state)
         struct made_run made = made_run_of(volumes, 1);
         struct crowd crowd = {.made = &made, .halt_at = halt_at};
         run_crowd(&crowd);
-        assert_true(crowd.taken >= halt_at && crowd.taken < halt_at + MANY_THREADS);
+        assert_true(crowd.taken >= halt_at);
         for (uint64_t task = 0; task < made.run->task_count; task++) {
             assert_true(crowd.handed[task] <= 1);
         }
