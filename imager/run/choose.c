@@ -163,8 +163,8 @@ static int consider_remote(struct search *search, const char *run_id, struct err
     if (name.failed) {
         return error_memory(err, "a segment's name");
     }
-    enum gcs_answer answer = gcs_read(search->client, name.data, 0, 0, 0, append_bytes, forget_bytes,
-                                      &packed, &cause);
+    enum gcs_answer answer = gcs_read(search->client, name.data, 0, 0, 0, append_bytes,
+                                      forget_bytes, &packed, &cause);
     if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
         *err = cause;
         return -1;

@@ -45,8 +45,9 @@ static int remove_leftovers(struct run *run, struct error *err)
         run->summary->parts_left += left;
     }
     if (run->summary->parts_left > 0) {
-        run_warn(run, "%llu parts could not be removed from gs://%s/%s%s.winch/parts/; they cost money "
-                      "until they are deleted",
+        run_warn(run,
+                 "%llu parts could not be removed from gs://%s/%s%s.winch/parts/; they cost money "
+                 "until they are deleted",
                  (unsigned long long)run->summary->parts_left, run->url.bucket, run->url.prefix,
                  run->url.prefix[0] != '\0' ? "/" : "");
     }

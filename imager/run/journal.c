@@ -15,9 +15,10 @@ int journal_error(struct journal *journal, const char *doing, struct error *err)
 {
     int code = sqlite3_errcode(journal->db);
     bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
-    return error_stop(err, EXIT_STATUS_TEMPORARY, "journal %s: %s: %s. %s the same command resumes.",
-                      journal->path, doing, sqlite3_errmsg(journal->db),
-                      damaged ? "Remove it, so that everything is compared with the bucket again; then"
+    return error_stop(err, EXIT_STATUS_TEMPORARY,
+                      "journal %s: %s: %s. %s the same command resumes.", journal->path, doing,
+                      sqlite3_errmsg(journal->db),
+                      damaged ? "Remove it: everything is compared with the bucket again when"
                               : "Free space or mend the folder;");
 }
 

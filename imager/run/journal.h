@@ -23,12 +23,14 @@ int journal_set(struct journal *journal, const char *key, const char *value,
                 struct error *err) WARN_UNUSED;
 char *journal_get(struct journal *journal, const char *key);
 
-/* Forget all results and nodes: everything is compared with the bucket again. Before journal_load. */
+/* Forget all results and nodes: everything is compared with the bucket again. Before
+ * journal_load. */
 int journal_forget(struct journal *journal, struct error *err) WARN_UNUSED;
 
 /* Fill the ledger with the results of earlier sessions (failed ones are left open: they are tried
- * again, and so are inline streams whose content is damaged) and keep their composite nodes for journal_hint(). `each` is told every task taken over and
- * when it was done (UTC ms). Before journal_start. */
+ * again, and so are inline streams whose content is damaged) and keep their composite nodes for
+ * journal_hint(). `each` is told every task taken over and when it was done (UTC ms). Before
+ * journal_start. */
 int journal_load(struct journal *journal, struct ledger *ledger, uint64_t tasks,
                  void (*each)(void *self, uint64_t task, uint64_t done_utc_ms), void *self,
                  struct error *err) WARN_UNUSED;
@@ -44,7 +46,7 @@ int journal_start(struct journal *journal, void (*failed)(void *self, const stru
 int journal_stop(struct journal *journal, struct error *err) WARN_UNUSED;
 
 /* Hand over a result. `error` and `content` (an inline stream) are copied; may be NULL. Waits while
- * the writer is far behind. Out of memory breaks the journal like a commit that fails. Thread: any. */
+ * the writer is far behind. Out of memory breaks the journal like a failed commit. Thread: any. */
 void journal_result(struct journal *journal, uint64_t task, const struct ledger_row *row,
                     const char *error, const void *content, size_t content_len);
 void journal_node(struct journal *journal, uint64_t task, unsigned level, uint32_t index,

@@ -144,7 +144,7 @@ static int write_item(struct manifest_writer *writer, const struct manifest_orde
     if (manifest_write_line(writer, item, &packer->line, err) != 0) {
         return -1;
     }
-    /* A line of many inline streams may be too large for the rest of a piece: base64 hardly packs. */
+    /* A line of many inline streams may be too large for the rest of a piece. */
     if (packer->open && packer->line.len > SHORT_LINE &&
         packer->packed.len + packer->line.len > PIECE_BYTES &&
         close_piece(order, item - 1, packer, index, err) != 0) {

@@ -126,9 +126,9 @@ static uint64_t number_of(struct journal *journal, const char *key, uint64_t oth
     return text != NULL && parse_u64(text, &value) == 0 ? value : otherwise;
 }
 
-/* A journal of another plan would put results to the wrong tasks: it is emptied, and all is proven again
- * by comparing, which takes the right to look. Other rights (parts or not) or another version plan
- * otherwise. */
+/* A journal of another plan would put results to the wrong tasks: it is emptied, and all is proven
+ * again by comparing, which takes the right to look. Other rights (parts or not) or another version
+ * plan otherwise. */
 static int check_plan(struct run *run, struct error *err)
 {
     char checksum[RUN_VOLUME_MAX * 9 + 1] = "";
@@ -148,8 +148,9 @@ static int check_plan(struct run *run, struct error *err)
                           run->identity.run, state_folder(run->state), run->identity.run);
     }
     if (old != NULL) {
-        run_message(run, true, "Run %s was planned otherwise (other rights or another version): all of it "
-                               "is compared with the bucket again.",
+        run_message(run, true,
+                    "Run %s was planned otherwise (other rights or another version): all of it is "
+                    "compared with the bucket again.",
                     run->identity.run);
         if (journal_forget(run->journal, err) != 0) {
             return -1;
@@ -264,8 +265,8 @@ static int dry_run(struct run *run, struct error *err)
     return count_entries(run, err);
 }
 
-/* Everything before the first write. Whoever asks for a stop meanwhile is heard between two steps; the
- * reason is recorded then, and err is left empty. */
+/* Everything before the first write. Whoever asks for a stop meanwhile is heard between two steps;
+ * the reason is recorded then, and err is left empty. */
 static int prepare(struct run *run, struct error *err)
 {
     run->state = state_open(run->settings->state_folder, err);
@@ -285,8 +286,8 @@ static int check_decided(const struct run *run, struct error *err)
         return 0;
     }
     return error_stop(err, EXIT_STATUS_INTERNAL,
-                      "%llu streams were neither uploaded nor failed: the run is not finished; the same "
-                      "command resumes",
+                      "%llu streams were neither uploaded nor failed: the run is not finished; "
+                      "the same command resumes",
                       (unsigned long long)run->tasks_undecided);
 }
 

@@ -8,8 +8,8 @@
 #include "run/ledger.h"
 #include "run/manifest.h"
 
-/* An object as the listing shows it. 64 bits of SHA-256 stand for its name: where two names meet, their
- * generations still differ. */
+/* An object as the listing shows it. 64 bits of SHA-256 stand for its name: where two names meet,
+ * their generations still differ. */
 struct live {
     uint64_t name_hash;
     uint64_t generation;
@@ -109,8 +109,8 @@ static int recheck_all(struct recheck *recheck, struct error *err)
     }
     if (recheck->reopened > 0) {
         run_message(run, true,
-                    "%llu objects that this run uploaded before are gone or were changed since: they "
-                    "are compared and, where needed, sent again.",
+                    "%llu objects that this run uploaded before are gone or were changed since: "
+                    "they are compared and, where needed, sent again.",
                     (unsigned long long)recheck->reopened);
     }
     return 0;
@@ -140,8 +140,8 @@ int recheck_uploaded(struct run *run, struct error *err)
                                  : GCS_DENIED;
     int result = 0;
     if (answer == GCS_DENIED) {
-        run_message(run, false, "No right to list: what earlier sessions uploaded is taken to be there "
-                                "still.");
+        run_message(run, false, "No right to list: what earlier sessions uploaded is taken to be "
+                                "there still.");
     } else if (answer != GCS_DONE) {
         *err = cause;
         result = -1;

@@ -11,6 +11,7 @@
 #include "run/ledger.h"
 #include "run/manifest.h"
 
+#define CLOSE_FIRST_MS 10000 /* a run that dies early has a segment to show, too */
 #define CLOSE_EVERY_MS 60000
 #define CLOSE_TASKS 200000 /* about 64 MiB of lines */
 #define LINE_LIMIT (1U << 20)
@@ -119,8 +120,9 @@ static void *segments_main(void *argument)
         (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
         until.tv_sec += 1;
         (void)pthread_cond_timedwait(&segments->wake, &segments->lock, &until); /* or woken */
-        bool due = segments->count >= CLOSE_TASKS ||
-                   clock_monotonic_ms() - last_ms >= CLOSE_EVERY_MS;
+        uint64_t every_ms = segments->number <= 1 ? CLOSE_FIRST_MS : CLOSE_EVERY_MS;
+        bool due =
+            segments->count >= CLOSE_TASKS || clock_monotonic_ms() - last_ms >= every_ms;
         if (segments->stopping || !due) {
             continue;
         }
@@ -148,7 +150,7 @@ struct segments *segments_start(struct run *run, uint64_t first_number, struct e
     if (!run_has(run, GCS_RIGHT_GET | GCS_RIGHT_LIST | GCS_RIGHT_DELETE)) {
         return NULL;
     }
-    /* Also for a resumed run, whose first session may have died before; equal content is no write. */
+    /* Also for a resumed run, whose first session may have died before; equal content stays. */
     if (write_first(run, err) != 0) {
         return NULL;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * segments: short manifest lines of what is done, put into the bucket every 60 s while the run goes on,
+ * segments: short manifest lines of what is done, put into the bucket after 10 s and then
+ * every 60 s while the run goes on,
  * so that a machine that lost its state folder can continue. Segment 0 holds the identity alone and is
  * written before the first byte of content. Removed when the manifest is there.
  */

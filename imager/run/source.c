@@ -56,7 +56,7 @@ static int check_partition(const struct run *run, const struct disk_partition *p
                       text_str(&what));
 }
 
-/* The first of --volume that names nothing, or NULL: leaving it out silently would leave out data. */
+/* The first of --volume that names nothing, or NULL: to go on would leave out data silently. */
 static const char *find_missing(const struct run *run)
 {
     for (size_t i = 0; i < run->settings->volume_count; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * state: the folder on the appliance where runs keep their journals, and the locks. Layout:
- * STATE/runs/RUN/{identity.json,journal.sqlite}; STATE/runs is mode 0700. One lock per run folder (flock),
- * one per destination (an abstract socket of the machine, released by the kernel when we die).
+ * STATE/runs/RUN/{identity.json,journal.sqlite}; STATE/runs is mode 0700. One lock per run folder
+ * (flock), one per destination (an abstract socket of the machine, released by the kernel when we die).
  */
 #ifndef WINCH_RUN_STATE_H
 #define WINCH_RUN_STATE_H

@@ -167,6 +167,9 @@ bool work_take(struct work *work, struct work_item *ret_item)
         }
         wait_a_little(work);
     }
+    if (!found) {
+        (void)pthread_cond_broadcast(&work->wake); /* the others wait for nothing, too */
+    }
     (void)pthread_mutex_unlock(&work->lock);
     return found;
 }

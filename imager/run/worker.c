@@ -136,10 +136,10 @@ static struct upload_composite *open_composite(struct worker *worker, uint64_t n
     struct worker_task task;
     struct upload_object object;
     CLEANUP_TEXT struct text prefix = TEXT_INIT(GCS_NAME_MAX * 2);
-    /* The stream is opened to see that it can be: what is wrong with it fails the task here, once. */
+    /* Opened to see that it can be: what is wrong with the stream fails the task here, once. */
     if (worker_open_task(worker, number, &task, err) != 0 ||
-        stream_open(&worker->stream, run, task.volume, task.task, &worker->view, task.reader, err) !=
-            0 ||
+        stream_open(&worker->stream, run, task.volume, task.task, &worker->view, task.reader,
+                    err) != 0 ||
         worker_describe(worker, &task, &object, err) != 0) {
         return NULL;
     }

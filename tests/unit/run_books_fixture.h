@@ -103,7 +103,7 @@ static inline void add_entry(struct made_run *made, const struct made *entry)
 
 /* A file with resident streams: "" unnamed, or names of alternate ones. */
 static inline void add_file(struct made_run *made, uint64_t record, const char *name,
-                     const char *const *streams, size_t count)
+                            const char *const *streams, size_t count)
 {
     struct made entry;
     made_start(&entry, record, 1);
@@ -114,14 +114,15 @@ static inline void add_file(struct made_run *made, uint64_t record, const char *
     add_entry(made, &entry);
 }
 
-static inline uint64_t task_of(const struct made_run *made, size_t volume, uint64_t record, unsigned stream)
+static inline uint64_t task_of(const struct made_run *made, size_t volume, uint64_t record,
+                               unsigned stream)
 {
     const struct run_volume *owner = &made->run->volumes[volume];
     return outcome_task(owner, made_index(owner->catalog, record), stream);
 }
 
 static inline void set_row(struct made_run *made, uint64_t task, enum ledger_state state,
-                    const char *reason)
+                           const char *reason)
 {
     assert_true(task != UINT64_MAX);
     struct ledger_row *row = ledger_row(made->run->ledger, task);
@@ -130,8 +131,19 @@ static inline void set_row(struct made_run *made, uint64_t task, enum ledger_sta
 }
 
 enum {
-    FILE_OK = 30, FILE_EFS, FILE_EFS_STREAM, FOLDER, FOLDER_STREAM, LINK, LINK_STREAM, DEDUP,
-    PAGEFILE, BROKEN, NO_DATA, EMPTY, HARD_LINKED,
+    FILE_OK = 30,
+    FILE_EFS,
+    FILE_EFS_STREAM,
+    FOLDER,
+    FOLDER_STREAM,
+    LINK,
+    LINK_STREAM,
+    DEDUP,
+    PAGEFILE,
+    BROKEN,
+    NO_DATA,
+    EMPTY,
+    HARD_LINKED,
 };
 
 /* One of everything that a plan knows. 1 system, 13 others. */

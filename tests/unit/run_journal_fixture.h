@@ -70,8 +70,9 @@ static inline void stop_and_close(struct journal *journal, const struct failure 
     journal_close(journal);
 }
 
-static inline struct journal *open_loaded(const char *path, const struct folder *folder, uint64_t tasks,
-                                   struct ledger **ret_ledger, struct loaded *loaded)
+static inline struct journal *open_loaded(const char *path, const struct folder *folder,
+                                          uint64_t tasks, struct ledger **ret_ledger,
+                                          struct loaded *loaded)
 {
     struct error err = {0};
     struct journal *journal = journal_open(path, &err);
@@ -83,7 +84,8 @@ static inline struct journal *open_loaded(const char *path, const struct folder 
     return journal;
 }
 
-static inline void note(struct journal *journal, uint64_t task, enum ledger_state state, uint8_t flags)
+static inline void note(struct journal *journal, uint64_t task, enum ledger_state state,
+                        uint8_t flags)
 {
     struct ledger_row row = {
         .generation = (1ULL << 60) + task,
@@ -95,7 +97,8 @@ static inline void note(struct journal *journal, uint64_t task, enum ledger_stat
     journal_result(journal, task, &row, NULL, NULL, 0);
 }
 
-static inline void assert_row(struct ledger *ledger, uint64_t task, enum ledger_state state, uint8_t flags)
+static inline void assert_row(struct ledger *ledger, uint64_t task, enum ledger_state state,
+                              uint8_t flags)
 {
     const struct ledger_row *row = ledger_row(ledger, task);
     assert_int_equal(row->state, state);

@@ -97,8 +97,8 @@ struct made_run {
 static inline struct made_run made_run_of(const uint64_t *const *volumes, size_t count)
 {
     struct error err = {0};
-    struct made_run made = {calloc(1, sizeof(struct run)),
-                            calloc(1, sizeof(struct run_settings)), NULL};
+    struct made_run made = {calloc(1, sizeof(struct run)), calloc(1, sizeof(struct run_settings)),
+                            NULL};
     assert_true(made.run != NULL && made.settings != NULL);
     made.settings->connections = made_connections;
     made.run->settings = made.settings;
@@ -130,8 +130,8 @@ static inline void made_run_free(struct made_run *made)
     free(made->run);
 }
 
-static inline struct work_item expect_item(struct made_run *made, enum work_kind kind, uint64_t task,
-                                    size_t count)
+static inline struct work_item expect_item(struct made_run *made, enum work_kind kind,
+                                           uint64_t task, size_t count)
 {
     struct work_item item = {0};
     assert_true(work_take(made->work, &item));

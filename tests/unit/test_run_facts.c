@@ -98,11 +98,10 @@ static void test_all_facts(void **state)
     made.entry.efs = reparse;
     made.entry.efs_len = 3;
     facts_of(&made, &line);
-    assert_string_equal(text_str(&line),
-                        ",\"case_sensitive\":true,\"short_name\":\"A\\\"LONG~1\","
-                        "\"reparse_tag\":\"0xa000000c\",\"reparse\":\"DAAAoP8=\","
-                        "\"object_id\":\"000102030405060708090a0b0c0d0eff\","
-                        "\"ea\":\"DA==\",\"security\":\"DAA=\",\"efs\":\"DAAA\"");
+    assert_string_equal(text_str(&line), ",\"case_sensitive\":true,\"short_name\":\"A\\\"LONG~1\","
+                                         "\"reparse_tag\":\"0xa000000c\",\"reparse\":\"DAAAoP8=\","
+                                         "\"object_id\":\"000102030405060708090a0b0c0d0eff\","
+                                         "\"ea\":\"DA==\",\"security\":\"DAA=\",\"efs\":\"DAAA\"");
 }
 
 static void test_standard_information(void **state)

@@ -79,9 +79,15 @@ static void test_round_trip(void **state)
 {
     (void)state;
     static const char *const destinations[] = {
-        "gs://bucket",          "gs://bucket/a/b/c",        "gs://b/\"quoted\" \\ back",
-        "gs://b/tab\tline\n\r", "gs://b/\x01\x1f\x7f",      "gs://b/\xc3\xa4\xe2\x82\xac",
-        "gs://b/\xf0\x9f\x98\x80", "gs://b/\xe2\x80\xae-bidi", "",
+        "gs://bucket",
+        "gs://bucket/a/b/c",
+        "gs://b/\"quoted\" \\ back",
+        "gs://b/tab\tline\n\r",
+        "gs://b/\x01\x1f\x7f",
+        "gs://b/\xc3\xa4\xe2\x82\xac",
+        "gs://b/\xf0\x9f\x98\x80",
+        "gs://b/\xe2\x80\xae-bidi",
+        "",
     };
     for (size_t i = 0; i < ARRAY_LEN(destinations); i++) {
         CLEANUP_TEXT struct text json = TEXT_INIT(65536);
@@ -162,7 +168,8 @@ static void test_hostile_json(void **state)
         {"{" SCHEMA ",\"run\":\"20261129T220312Z-7f3a9c01\\u0000x\"," REST "x", -1},
         {"{" SCHEMA ",\"run\":\"\xff\xfe\"," REST "}", -1},
         {"{" SCHEMA "," RUN ",\"destination\":{},\"fingerprint\":\"f\",\"options\":\"o\","
-         "\"serials\":\"s\"}", -1},
+         "\"serials\":\"s\"}",
+         -1},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct identity identity;
@@ -241,8 +248,8 @@ static void test_compare(void **state)
         {"gs://b/p", "f", "o", "x", IDENTITY_OTHER},
         {"gs://b/p", "x", "o", "s,s", IDENTITY_OTHER},
     };
-    struct identity mine = {.destination = "gs://b/p", .fingerprint = "f", .options = "o",
-                            .serials = "s"};
+    struct identity mine = {
+        .destination = "gs://b/p", .fingerprint = "f", .options = "o", .serials = "s"};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct identity other = {.run = "20261129T220312Z-7f3a9c01"};
         SET_TEXT(other.destination, cases[i].destination);
@@ -257,10 +264,10 @@ static void test_compare(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_legal_run_ids), cmocka_unit_test(test_new_runs_are_legal_and_differ),
-        cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_written_form),
+        cmocka_unit_test(test_legal_run_ids),  cmocka_unit_test(test_new_runs_are_legal_and_differ),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_longest_fields), cmocka_unit_test(test_hostile_json),
-        cmocka_unit_test(test_too_long),      cmocka_unit_test(test_cut_and_deep),
+        cmocka_unit_test(test_too_long),       cmocka_unit_test(test_cut_and_deep),
         cmocka_unit_test(test_compare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,9 +46,15 @@ static void test_write_and_load(void **state)
         enum ledger_state state;
         uint8_t flags;
     } rows[] = {
-        {LEDGER_UPLOADED, 0}, {LEDGER_OPEN, 0},     {LEDGER_INLINE, 0},
-        {LEDGER_UPLOADED, LEDGER_PRESENT},          {LEDGER_UPLOADED, LEDGER_REPLACED},
-        {LEDGER_UPLOADED, 0}, {LEDGER_OPEN, 0},     {LEDGER_OPEN, 0}, {LEDGER_INLINE, 0},
+        {LEDGER_UPLOADED, 0},
+        {LEDGER_OPEN, 0},
+        {LEDGER_INLINE, 0},
+        {LEDGER_UPLOADED, LEDGER_PRESENT},
+        {LEDGER_UPLOADED, LEDGER_REPLACED},
+        {LEDGER_UPLOADED, 0},
+        {LEDGER_OPEN, 0},
+        {LEDGER_OPEN, 0},
+        {LEDGER_INLINE, 0},
     };
     for (uint64_t task = 0; task < ARRAY_LEN(rows); task++) {
         if (rows[task].state == LEDGER_INLINE) {
@@ -190,9 +196,12 @@ static void test_details(void **state)
         const char *bytes;
         size_t len;
     } cases[] = {
-        {NULL, NULL, 0},          {"/dev/sdb: read error at 4096", NULL, 0},
-        {NULL, "a\0b\0", 4},      {"both", "\xff\xfe", 2},
-        {"", "", 0},              {NULL, large, sizeof(large)},
+        {NULL, NULL, 0},
+        {"/dev/sdb: read error at 4096", NULL, 0},
+        {NULL, "a\0b\0", 4},
+        {"both", "\xff\xfe", 2},
+        {"", "", 0},
+        {NULL, large, sizeof(large)},
         {"it's \"quoted\" \xc3\xa4", NULL, 0},
     };
     (void)memset(large, 0x80, sizeof(large));
@@ -201,8 +210,7 @@ static void test_details(void **state)
     struct journal *journal = open_started(path.data, &failure);
     for (uint64_t task = 0; task < ARRAY_LEN(cases); task++) {
         struct ledger_row row = {.state = LEDGER_INLINE};
-        journal_result(journal, task, &row, cases[task].error, cases[task].bytes,
-                       cases[task].len);
+        journal_result(journal, task, &row, cases[task].error, cases[task].bytes, cases[task].len);
     }
     assert_int_equal(journal_stop(journal, &err), 0);
     for (unsigned round = 0; round < 2; round++) {

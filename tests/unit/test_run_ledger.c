@@ -81,11 +81,21 @@ static void test_reasons(void **state)
 {
     (void)state;
     static const char *const all[] = {
-        REASON_DEDUP,       REASON_CLOUD,      REASON_EFS,
-        REASON_WOF,         REASON_REPARSE,    REASON_BAD_RECORD,
-        REASON_CROSS_LINKED, REASON_BAD_SECTOR, REASON_STALE,
-        REASON_CONFLICT,    REASON_PRESENT_UNVERIFIED, REASON_TOO_LARGE,
-        REASON_NAME,        REASON_UPLOAD_REFUSED,     REASON_EXCLUDED,
+        REASON_DEDUP,
+        REASON_CLOUD,
+        REASON_EFS,
+        REASON_WOF,
+        REASON_REPARSE,
+        REASON_BAD_RECORD,
+        REASON_CROSS_LINKED,
+        REASON_BAD_SECTOR,
+        REASON_STALE,
+        REASON_CONFLICT,
+        REASON_PRESENT_UNVERIFIED,
+        REASON_TOO_LARGE,
+        REASON_NAME,
+        REASON_UPLOAD_REFUSED,
+        REASON_EXCLUDED,
         REASON_SYSTEM,
     };
     assert_int_equal(reason_count(), ARRAY_LEN(all));

@@ -31,7 +31,8 @@ static const char *const three[] = {"", "b", "c"};
 static void test_worst_stream(void **state)
 {
     (void)state;
-    const enum ledger_state U = LEDGER_UPLOADED, I = LEDGER_INLINE, F = LEDGER_FAILED, O = LEDGER_OPEN;
+    const enum ledger_state U = LEDGER_UPLOADED, I = LEDGER_INLINE, F = LEDGER_FAILED,
+                            O = LEDGER_OPEN;
     const struct {
         enum ledger_state rows[3];
         const char *reasons[3];

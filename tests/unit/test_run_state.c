@@ -9,8 +9,11 @@ static const char *const variables[] = {"WINCH_STATE_DIR", "STATE_DIRECTORY", "X
 
 static struct identity identity_of(const char *run)
 {
-    struct identity identity = {.destination = "gs://b/p", .fingerprint = "f", .options = "o",
-                                .serials = "s", .begun_utc_ns = 1};
+    struct identity identity = {.destination = "gs://b/p",
+                                .fingerprint = "f",
+                                .options = "o",
+                                .serials = "s",
+                                .begun_utc_ns = 1};
     (void)snprintf(identity.run, sizeof(identity.run), "%s", run);
     return identity;
 }
@@ -50,8 +53,7 @@ static int check_default(void *self)
         (void)unsetenv(variables[i]);
         if (around->values[i] != NULL) {
             bool below = around->top != NULL && around->values[i][0] == '/';
-            (void)snprintf(path, sizeof(path), "%s%s", below ? around->top : "",
-                           around->values[i]);
+            (void)snprintf(path, sizeof(path), "%s%s", below ? around->top : "", around->values[i]);
             (void)setenv(variables[i], path, 1);
         }
     }
@@ -209,8 +211,8 @@ static void test_modes(void **state)
         mode_t mine, runs;
         int result;
     } cases[] = {
-        {0700, 0, 0},   {0700, 0700, 0}, {0755, 0755, 0},  {0777, 0777, 0}, {0700, 0500, 0},
-        {0500, 0, 75},  {0500, 0700, 75}, {0400, 0700, 75}, {0600, 0700, 75},
+        {0700, 0, 0},  {0700, 0700, 0},  {0755, 0755, 0},  {0777, 0777, 0},  {0700, 0500, 0},
+        {0500, 0, 75}, {0500, 0700, 75}, {0400, 0700, 75}, {0600, 0700, 75},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct folder folder = folder_make();
@@ -300,12 +302,9 @@ static void test_second_process_is_locked_out(void **state)
         struct taking taking;
         int result;
     } cases[] = {
-        {{folder.path, RUN_1, NULL}, 11},
-        {{folder.path, RUN_2, NULL}, 0},
-        {{other.path, RUN_1, NULL}, 0},
-        {{folder.path, NULL, destination}, 11},
-        {{other.path, NULL, destination}, 11},
-        {{folder.path, NULL, elsewhere}, 0},
+        {{folder.path, RUN_1, NULL}, 11},      {{folder.path, RUN_2, NULL}, 0},
+        {{other.path, RUN_1, NULL}, 0},        {{folder.path, NULL, destination}, 11},
+        {{other.path, NULL, destination}, 11}, {{folder.path, NULL, elsewhere}, 0},
     };
     pid_t child = start_process(take_and_stay, &holder);
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -486,11 +485,15 @@ static void test_enter_leave_remove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_default_folders), cmocka_unit_test(test_default_of_root),
-        cmocka_unit_test(test_unusable_paths),  cmocka_unit_test(test_foreign_owner),
-        cmocka_unit_test(test_modes),    cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_default_folders),
+        cmocka_unit_test(test_default_of_root),
+        cmocka_unit_test(test_unusable_paths),
+        cmocka_unit_test(test_foreign_owner),
+        cmocka_unit_test(test_modes),
+        cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_second_process_is_locked_out),
-        cmocka_unit_test(test_refused_leaves_alone), cmocka_unit_test(test_each_run),
+        cmocka_unit_test(test_refused_leaves_alone),
+        cmocka_unit_test(test_each_run),
         cmocka_unit_test(test_enter_leave_remove),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,8 +18,8 @@ struct disk {
 
 struct volume {
     struct volume_info info;
-    const char *resident;  /* content of the one resident stream */
-    struct error failure;  /* when set, record reads fail with it */
+    const char *resident; /* content of the one resident stream */
+    struct error failure; /* when set, record reads fail with it */
     uint64_t reader_calls;
 };
 
@@ -136,8 +136,10 @@ static struct made *made_new(size_t extent_count, uint64_t disk_clusters)
     made->run_volume->volume = &made->volume;
     made->view.entry = (struct volume_entry){
         .record = 77, .sequence = 9, .streams = &made->data, .stream_count = 1};
-    made->data = (struct volume_stream){
-        .form = VOLUME_SPARSE, .record = 77, .extents = made->extents, .extent_count = extent_count};
+    made->data = (struct volume_stream){.form = VOLUME_SPARSE,
+                                        .record = 77,
+                                        .extents = made->extents,
+                                        .extent_count = extent_count};
     return made;
 }
 
@@ -219,8 +221,7 @@ static void made_chance_extents(struct made *made, uint64_t disk_clusters, unsig
     for (size_t i = 0; i < made->data.extent_count; i++) {
         uint64_t clusters = 1 + chance(longest);
         uint64_t cluster = chance((uint32_t)(disk_clusters - clusters));
-        made->extents[i] = (struct volume_extent){
-            chance(3) == 0 ? VOLUME_HOLE : cluster, clusters};
+        made->extents[i] = (struct volume_extent){chance(3) == 0 ? VOLUME_HOLE : cluster, clusters};
     }
 }
 
@@ -243,7 +244,8 @@ static void test_against_model(void **state)
         made_chance_extents(made, CLUSTERS, 9);
         uint64_t total = made_total(made);
         uint64_t valid = chance((uint32_t)total + 1);
-        uint64_t size = valid + chance(3) * (uint64_t)chance((uint32_t)total); /* also behind the end */
+        uint64_t size =
+            valid + chance(3) * (uint64_t)chance((uint32_t)total); /* also behind the end */
         if (round % 4 == 0) {
             valid = total - chance(CLUSTER); /* the common case: all valid, a ragged end */
             size = valid;
@@ -267,8 +269,8 @@ static void test_edges(void **state)
     static const struct {
         uint64_t valid, size;
     } cases[] = {
-        {5120, 5120}, {5120, 9000}, {0, 5120}, {0, 1}, {1, 1}, {1024, 1024}, {1025, 5000},
-        {1536, 1537}, {1535, 1536}, {3583, 3584}, {5119, 5119},
+        {5120, 5120}, {5120, 9000}, {0, 5120},    {0, 1},       {1, 1},       {1024, 1024},
+        {1025, 5000}, {1536, 1537}, {1535, 1536}, {3583, 3584}, {5119, 5119},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct error err = {0};
@@ -443,10 +445,14 @@ static void test_through_reader(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_model),     cmocka_unit_test(test_edges),
-        cmocka_unit_test(test_no_needless_reads), cmocka_unit_test(test_many_extents),
-        cmocka_unit_test(test_empty_and_extentless), cmocka_unit_test(test_bad_extents),
-        cmocka_unit_test(test_resident),          cmocka_unit_test(test_through_reader),
+        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_edges),
+        cmocka_unit_test(test_no_needless_reads),
+        cmocka_unit_test(test_many_extents),
+        cmocka_unit_test(test_empty_and_extentless),
+        cmocka_unit_test(test_bad_extents),
+        cmocka_unit_test(test_resident),
+        cmocka_unit_test(test_through_reader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,54 @@ static void test_waits_for_the_last_part(void **state)
     }
 }
 
+struct turn {
+    struct work *work;
+    unsigned index;
+    _Atomic bool back;
+    pthread_t thread;
+};
+
+static void *wait_for_turn(void *argument)
+{
+    struct turn *turn = argument;
+    work_wait_turn(turn->work, turn->index);
+    turn->back = true;
+    return NULL;
+}
+
+/* Workers that are not worth having wait while there is work, and no longer. */
+static void test_waits_for_its_turn(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 5, AT_ONCE_MS = 100 };
+    static const uint64_t files[] = {WHOLE, WHOLE, 0};
+    const uint64_t *const volumes[] = {files};
+    unsigned connections = made_connections;
+    made_connections = 1;
+    uint64_t fastest_ms = UINT64_MAX;
+    for (unsigned round = 0; round <= ROUNDS; round++) {
+        struct made_run made = made_run_of(volumes, 1);
+        struct turn turn = {.work = made.work, .index = 1};
+        work_wait_turn(made.work, 0); /* the first is always worth having */
+        assert_int_equal(pthread_create(&turn.thread, NULL, wait_for_turn, &turn), 0);
+        (void)expect_item(&made, WORK_WHOLE, 0, 1);
+        (void)clock_sleep_ms(20, NULL);
+        assert_false(turn.back);
+        (void)expect_item(&made, WORK_WHOLE, 1, 1);
+        uint64_t begun_ms = clock_monotonic_ms();
+        if (round == ROUNDS) {
+            made.run->halt = true;
+        }
+        expect_nothing(&made);
+        assert_int_equal(pthread_join(turn.thread, NULL), 0);
+        uint64_t took_ms = clock_monotonic_ms() - begun_ms;
+        fastest_ms = took_ms < fastest_ms ? took_ms : fastest_ms;
+        made_run_free(&made);
+    }
+    assert_true(fastest_ms < AT_ONCE_MS); /* the end is told to them, not found by looking */
+    made_connections = connections;
+}
+
 /* ---- many threads ----------------------------------------------------------------------- */
 
 struct crowd {
@@ -189,7 +237,8 @@ static void test_many_threads(void **state)
         unsigned streams = 0;
         for (uint64_t task = 0; task < made.run->task_count; task++) {
             assert_int_equal(crowd.handed[task], 1);
-            if (plan_get_task(made.run->volumes[0].plan, task)->way == PLAN_PARTS && task % 5 != 0) {
+            if (plan_get_task(made.run->volumes[0].plan, task)->way == PLAN_PARTS &&
+                task % 5 != 0) {
                 parts += 1 + (unsigned)task % 40;
                 streams++;
             }
@@ -224,9 +273,8 @@ int main(void)
 {
     made_connections = MANY_THREADS;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_waits_for_an_opening),
-        cmocka_unit_test(test_waits_for_the_last_part),
-        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_waits_for_an_opening), cmocka_unit_test(test_waits_for_the_last_part),
+        cmocka_unit_test(test_waits_for_its_turn),   cmocka_unit_test(test_many_threads),
         cmocka_unit_test(test_many_threads_halt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
