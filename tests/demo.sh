@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
-# A demonstration from nothing: build winch, make a small disk as Windows would leave it, start a local
-# Cloud Storage, move the disk there, read everything back and compare. Needs no account and no network
-# but Debian's packages. Leaves build/ and, in build/demo, the bucket to look at.
+# A demonstration from nothing: build winch, make a small disk as Windows would leave it, start a
+# local Cloud Storage, move the disk there, read everything back and compare. Needs no account and
+# no network but Debian's packages. Leaves build/ and, in build/demo, the bucket to look at.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)

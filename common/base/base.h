@@ -124,8 +124,8 @@ struct text {
         .limit = (max)                                                                             \
     }
 
-void text_free(struct text *text);  /* releases and zeroes all but the limit */
-void text_reset(struct text *text); /* empties, keeps the memory, clears `failed` */
+void text_free(struct text *text);             /* releases and zeroes all but the limit */
+void text_reset(struct text *text);            /* empties, keeps the memory, clears `failed` */
 const char *text_str(const struct text *text); /* never NULL */
 void text_add(struct text *text, const char *string);
 void text_add_bytes(struct text *text, const void *bytes, size_t len);
@@ -160,7 +160,8 @@ ssize_t utf_to_utf16(const char *bytes, size_t len, uint16_t *units, size_t max)
 /* Simple upper case for comparing names without regard to case: ASCII, Latin-1, Greek, Cyrillic. */
 uint32_t utf_upper(uint32_t code_point);
 
-/* ---- clock, processors, random ------------------------------------------------------------------ */
+/* ---- clock, processors, random ------------------------------------------------------------------
+ */
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_monotonic_ms(void);

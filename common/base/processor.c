@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* processor: how many we may use; a container or a CPU set may leave us fewer than the machine has. */
+/* processor: how many we may use; a container or a CPU set may leave us fewer than the machine has.
+ */
 #include "base/base.h"
 
 #include <sched.h>

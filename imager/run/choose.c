@@ -61,10 +61,11 @@ static void supersede(struct run *run, const struct identity *other)
     if (run->superseded_count < RUN_SUPERSEDED_MAX && !already_superseded(run, other->run)) {
         memcpy(run->superseded[run->superseded_count], other->run, RUN_ID_MAX);
         run->superseded_count++;
-        run_message(run, true,
-                    "Run %s of this source was not finished, and the source has changed since: it is "
-                    "left behind, and what it wrote may be replaced.",
-                    other->run);
+        run_message(
+            run, true,
+            "Run %s of this source was not finished, and the source has changed since: it is "
+            "left behind, and what it wrote may be replaced.",
+            other->run);
     }
 }
 
@@ -88,7 +89,8 @@ static int consider(struct search *search, const struct identity *other, struct 
     }
     if (finished) {
         if (relation != IDENTITY_OTHER) {
-            state_remove_run(run->state, other->run); /* the commit mark stands: nothing to resume */
+            state_remove_run(run->state,
+                             other->run); /* the commit mark stands: nothing to resume */
         }
         return 0;
     }
@@ -163,8 +165,8 @@ static int consider_remote(struct search *search, const char *run_id, struct err
     if (name.failed) {
         return error_memory(err, "a segment's name");
     }
-    enum gcs_answer answer = gcs_read(search->client, name.data, 0, 0, 0, append_bytes,
-                                      forget_bytes, &packed, &cause);
+    enum gcs_answer answer =
+        gcs_read(search->client, name.data, 0, 0, 0, append_bytes, forget_bytes, &packed, &cause);
     if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
         *err = cause;
         return -1;
@@ -187,7 +189,8 @@ static int search_bucket(struct search *search, struct error *err)
         return 0;
     }
     CLEANUP_TEXT struct text prefix = TEXT_INIT(GCS_NAME_MAX * 2);
-    text_printf(&prefix, "%s%s.winch/runs/", run->url.prefix, run->url.prefix[0] != '\0' ? "/" : "");
+    text_printf(&prefix, "%s%s.winch/runs/", run->url.prefix,
+                run->url.prefix[0] != '\0' ? "/" : "");
     search->folders = calloc(BUCKET_RUNS_MAX, RUN_ID_MAX);
     if (search->folders == NULL || prefix.failed) {
         return error_memory(err, "the list of runs");

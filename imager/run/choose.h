@@ -5,9 +5,9 @@
 
 #include "run/context.h"
 
-/* Decides run->identity.run, run->resumed, run->rebuilt, run->superseded. Looks into the state folder,
- * then into the bucket where the rights allow. Needs the computed identity. Exit 10 when --run-id
- * names a run that is not there or cannot be continued. */
+/* Decides run->identity.run, run->resumed, run->rebuilt, run->superseded. Looks into the state
+ * folder, then into the bucket where the rights allow. Needs the computed identity. Exit 10 when
+ * --run-id names a run that is not there or cannot be continued. */
 int choose_run(struct run *run, struct error *err) WARN_UNUSED;
 
 #endif

@@ -35,8 +35,8 @@ struct run_volume {
 struct identity {
     char run[RUN_ID_MAX];
     char destination[1300];
-    char fingerprint[65]; /* SHA-256 over the states of all volumes taken, hex */
-    char options[65];     /* SHA-256 over the options that change content, hex */
+    char fingerprint[65];              /* SHA-256 over the states of all volumes taken, hex */
+    char options[65];                  /* SHA-256 over the options that change content, hex */
     char serials[RUN_VOLUME_MAX * 18]; /* volume serials, comma separated: is it the same source? */
     uint64_t begun_utc_ns;
 };
@@ -69,7 +69,7 @@ struct run {
     struct identity identity;
     struct state *state;
     bool resumed;
-    bool rebuilt; /* resumed without a state folder: the journal comes from the segments */
+    bool rebuilt;          /* resumed without a state folder: the journal comes from the segments */
     bool descriptors_lost; /* security descriptors of a volume could not be read */
     char superseded[RUN_SUPERSEDED_MAX][RUN_ID_MAX];
     const char *superseded_list[RUN_SUPERSEDED_MAX];
@@ -81,7 +81,7 @@ struct run {
     uint64_t tasks_undecided;  /* by the last count: open tasks; a run with one is not finished */
 
     /* Written by workers and the monitor. */
-    _Atomic bool halt;  /* no new work: a stop was asked, or an error ended the run */
+    _Atomic bool halt; /* no new work: a stop was asked, or an error ended the run */
     _Atomic uint64_t objects_done, bytes_done, streams_failed;
     const char *_Atomic phase;
     _Atomic uint64_t phase_done, phase_total, phase_started_ms;
@@ -105,7 +105,8 @@ static inline bool run_has(const struct run *run, unsigned rights)
 struct run_volume *run_volume_of(struct run *run, uint64_t task, uint64_t *ret_number);
 
 /* "PREFIX/.winch/runs/RUN/" + tail, or without RUN when `run_id` is NULL. */
-void run_control_name(const struct run *run, const char *run_id, const char *tail, struct text *text);
+void run_control_name(const struct run *run, const char *run_id, const char *tail,
+                      struct text *text);
 
 /* source.c: open the disk, choose volumes, scan them into catalogs. */
 int source_open(struct run *run, struct error *err) WARN_UNUSED;

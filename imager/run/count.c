@@ -107,8 +107,8 @@ int count_entries(struct run *run, struct error *err)
                        plan_get_task(volume->plan, task)->size_bytes);
         }
     }
-    summary->counts_agree =
-        summary->records_in_use == summary->extension + summary->uploaded + summary->directories +
-                                       summary->links + summary->excluded + summary->failed;
+    summary->counts_agree = summary->records_in_use == summary->extension + summary->uploaded +
+                                                           summary->directories + summary->links +
+                                                           summary->excluded + summary->failed;
     return 0;
 }

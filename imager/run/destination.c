@@ -35,16 +35,19 @@ static int open_credentials(struct run *run, struct error *err)
 static void explain_rights(struct run *run)
 {
     if (!run_has(run, GCS_RIGHT_LIST)) {
-        run_message(run, false, "No right to list (storage.objects.list): objects that are already "
-                                "there are met one by one.");
+        run_message(run, false,
+                    "No right to list (storage.objects.list): objects that are already "
+                    "there are met one by one.");
     }
     if (!run_has(run, GCS_RIGHT_DELETE)) {
-        run_message(run, false, "No right to delete (storage.objects.delete): large streams go as one "
-                                "request each, not in parallel parts; a run whose state folder is "
-                                "lost cannot be resumed.");
+        run_message(run, false,
+                    "No right to delete (storage.objects.delete): large streams go as one "
+                    "request each, not in parallel parts; a run whose state folder is "
+                    "lost cannot be resumed.");
     } else if (!run_has(run, GCS_RIGHT_GET)) {
-        run_message(run, false, "No right to get (storage.objects.get): large streams go as one request "
-                                "each; an object that is already there cannot be compared.");
+        run_message(run, false,
+                    "No right to get (storage.objects.get): large streams go as one request "
+                    "each; an object that is already there cannot be compared.");
     }
 }
 
@@ -61,11 +64,12 @@ static int look_at_bucket(struct run *run, struct gcs_client *client, struct err
         run->rights = ALL_RIGHTS; /* not told: try, and say what is refused */
         run_message(run, false, "Rights could not be asked for: %s", answer_error.message);
     } else if (!run_has(run, GCS_RIGHT_CREATE)) {
-        return error_stop(err, EXIT_STATUS_RIGHTS,
-                          "gs://%s: this identity lacks storage.objects.create there. Grant "
-                          "roles/storage.objectCreator (or storage.objectUser) on the bucket, and check "
-                          "that the VM's access scopes include devstorage.read_write.",
-                          run->url.bucket);
+        return error_stop(
+            err, EXIT_STATUS_RIGHTS,
+            "gs://%s: this identity lacks storage.objects.create there. Grant "
+            "roles/storage.objectCreator (or storage.objectUser) on the bucket, and check "
+            "that the VM's access scopes include devstorage.read_write.",
+            run->url.bucket);
     }
     explain_rights(run);
     if (run_has(run, GCS_RIGHT_BUCKET_GET)) {
@@ -114,26 +118,29 @@ static void explain_cost(struct run *run)
 {
     const struct gcs_bucket *bucket = &run->bucket;
     if (bucket->soft_delete_seconds > 0 || bucket->versioning) {
-        run_message(run, false, "The bucket keeps deleted objects (%s): parts of large files are "
-                                "billed until they expire there.",
+        run_message(run, false,
+                    "The bucket keeps deleted objects (%s): parts of large files are "
+                    "billed until they expire there.",
                     bucket->versioning ? "versioning" : "soft delete");
     }
-    const char *class = run->settings->storage_class != NULL ? run->settings->storage_class
-                                                             : bucket->storage_class;
+    const char *class =
+        run->settings->storage_class != NULL ? run->settings->storage_class : bucket->storage_class;
     if (class[0] != '\0' && strcmp(class, "STANDARD") != 0) {
-        run_message(run, false, "Storage class %s bills a minimum duration: parts of large files "
-                                "cost their early deletion.",
+        run_message(run, false,
+                    "Storage class %s bills a minimum duration: parts of large files "
+                    "cost their early deletion.",
                     class);
     }
 }
 
 bool destination_composites(struct run *run)
 {
-    bool retained = run->bucket_known && (run->bucket.retention_seconds > 0 ||
-                                          run->bucket.default_event_hold);
+    bool retained =
+        run->bucket_known && (run->bucket.retention_seconds > 0 || run->bucket.default_event_hold);
     if (retained) {
-        run_message(run, false, "The bucket retains objects, so parts could not be removed: large "
-                                "streams go as one request each.");
+        run_message(run, false,
+                    "The bucket retains objects, so parts could not be removed: large "
+                    "streams go as one request each.");
     }
     bool composites = run_has(run, COMPOSITE_RIGHTS) && !retained;
     if (composites && run->bucket_known) {

@@ -54,7 +54,8 @@ static int remove_leftovers(struct run *run, struct error *err)
     return 0;
 }
 
-/* ---- a stranger's guide ------------------------------------------------------------------------ */
+/* ---- a stranger's guide ------------------------------------------------------------------------
+ */
 
 static int write_readme(struct run *run, struct error *err)
 {
@@ -67,17 +68,22 @@ static int write_readme(struct run *run, struct error *err)
     text_printf(
         &body,
         "This folder was filled by winch: the files of Windows (NTFS) volumes, one object each.\n\n"
-        "  Files             gs://%s/%s%s...            path below the volume, '/' between folders\n"
+        "  Files             gs://%s/%s%s...            path below the volume, '/' between "
+        "folders\n"
         "  Big streams       gs://%s/%s%s.winch/streams/ alternate data streams over 4 KiB\n"
         "  Runs              gs://%s/%s%s.winch/runs/    one folder for each migration\n\n"
-        "A run is complete when its folder holds run.json. It names index.json, which names the manifest\n"
-        "files: gzip-packed JSON lines, sorted by path, with size, crc32c, generation, times, attributes\n"
-        "and every file that could NOT be uploaded, with the reason. security.jsonl.gz holds the Windows\n"
+        "A run is complete when its folder holds run.json. It names index.json, which names the "
+        "manifest\n"
+        "files: gzip-packed JSON lines, sorted by path, with size, crc32c, generation, times, "
+        "attributes\n"
+        "and every file that could NOT be uploaded, with the reason. security.jsonl.gz holds the "
+        "Windows\n"
         "security descriptors.\n\n"
         "Without winch, everything comes back with Google's own tools:\n\n"
         "  gcloud storage ls -r 'gs://%s/%s%s**'\n"
         "  gcloud storage cp -r 'gs://%s/%s%s*' /some/folder\n"
-        "  gcloud storage cat 'gs://%s/%s%s.winch/runs/RUN/manifest-00000.jsonl.gz' | gunzip | less\n\n"
+        "  gcloud storage cat 'gs://%s/%s%s.winch/runs/RUN/manifest-00000.jsonl.gz' | gunzip | "
+        "less\n\n"
         "In names, %%uXXXX stands for a UTF-16 unit that object names cannot hold.\n",
         run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash,
         run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash,
@@ -94,7 +100,8 @@ static int write_readme(struct run *run, struct error *err)
     return 0;
 }
 
-/* ---- the commit mark --------------------------------------------------------------------------- */
+/* ---- the commit mark ---------------------------------------------------------------------------
+ */
 
 static void add_totals(const struct run *run, const struct manifest_index *index, struct text *json)
 {
@@ -191,15 +198,16 @@ static void spell_run(const struct run *run, const struct manifest_index *index,
     add_string(json, "fingerprint", run->identity.fingerprint);
     add_string(json, "options", run->identity.options);
     add_string(json, "layout", run->volume_count > 1 ? "volumes" : "single");
-    text_printf(json, ",\"consistency\":{\"asked\":null,\"got\":\"%s\"}", run->summary->consistency);
+    text_printf(json, ",\"consistency\":{\"asked\":null,\"got\":\"%s\"}",
+                run->summary->consistency);
     add_totals(run, index, json);
     text_add(json, ",\"warnings\":[");
     for (size_t i = 0; i < run->summary->warning_count; i++) {
         text_add(json, i > 0 ? "," : "");
         text_add_json(json, run->summary->warnings[i], strlen(run->summary->warnings[i]));
     }
-    text_printf(json, "],\"begun\":\"%s\",\"ended\":\"%s\",\"resumed\":%s,\"version\":\"%s\"", begun,
-                ended, run->resumed ? "true" : "false", WINCH_VERSION);
+    text_printf(json, "],\"begun\":\"%s\",\"ended\":\"%s\",\"resumed\":%s,\"version\":\"%s\"",
+                begun, ended, run->resumed ? "true" : "false", WINCH_VERSION);
     add_string(json, "command", run->settings->command != NULL ? run->settings->command : "");
     text_add(json, "}\n");
 }

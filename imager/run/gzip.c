@@ -96,7 +96,8 @@ int gzip_unpack(const void *bytes, size_t len, struct text *ret_text, struct err
         state->avail_out = PIECE;
         code = isal_inflate(state);
         text_add_bytes(ret_text, piece, PIECE - state->avail_out);
-    } while (code == ISAL_DECOMP_OK && !ret_text->failed && state->block_state != ISAL_BLOCK_FINISH &&
+    } while (code == ISAL_DECOMP_OK && !ret_text->failed &&
+             state->block_state != ISAL_BLOCK_FINISH &&
              (state->avail_in > 0 || state->avail_out == 0));
     /* Bytes behind the end would be a second member, whose lines must not vanish unseen. */
     bool whole = code == ISAL_DECOMP_OK && state->block_state == ISAL_BLOCK_FINISH &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* gzip: pack at memory speed (ISA-L), unpack with a limit. The same bytes in give the same bytes out:
- * a manifest that is written again after a crash equals the first. */
+/* gzip: pack at memory speed (ISA-L), unpack with a limit. The same bytes in give the same bytes
+ * out: a manifest that is written again after a crash equals the first. */
 #ifndef WINCH_RUN_GZIP_H
 #define WINCH_RUN_GZIP_H
 
@@ -17,6 +17,7 @@ int gzip_finish(struct gzip *gzip) WARN_UNUSED;
 void gzip_restart(struct gzip *gzip);
 
 /* Appends what `bytes` unpack to; fails on anything malformed or beyond the text's limit. */
-int gzip_unpack(const void *bytes, size_t len, struct text *ret_text, struct error *err) WARN_UNUSED;
+int gzip_unpack(const void *bytes, size_t len, struct text *ret_text,
+                struct error *err) WARN_UNUSED;
 
 #endif

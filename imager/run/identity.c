@@ -28,13 +28,12 @@ static void add_list(struct text *text, const char *key, const char *const *list
 static void compute_options(struct run *run, struct text *text)
 {
     const struct run_settings *settings = run->settings;
-    text_printf(text, "streams=%d;default=%d;min=%llu;max=%llu;part=%llu;class=%s;exists=%d;",
-                (int)settings->streams, settings->default_excludes,
-                (unsigned long long)settings->min_size_bytes,
-                (unsigned long long)settings->max_size_bytes,
-                (unsigned long long)settings->part_size_bytes,
-                settings->storage_class != NULL ? settings->storage_class : "",
-                (int)settings->if_exists);
+    text_printf(
+        text, "streams=%d;default=%d;min=%llu;max=%llu;part=%llu;class=%s;exists=%d;",
+        (int)settings->streams, settings->default_excludes,
+        (unsigned long long)settings->min_size_bytes, (unsigned long long)settings->max_size_bytes,
+        (unsigned long long)settings->part_size_bytes,
+        settings->storage_class != NULL ? settings->storage_class : "", (int)settings->if_exists);
     add_list(text, "include", settings->includes, settings->include_count);
     add_list(text, "exclude", settings->excludes, settings->exclude_count);
     for (size_t i = 0; i < run->volume_count; i++) {
@@ -112,8 +111,8 @@ void identity_write(const struct identity *identity, struct text *text)
 {
     char begun[32];
     clock_format_utc(identity->begun_utc_ns, begun);
-    text_printf(text, "{\"schema\":\"winch-manifest/1\",\"run\":\"%s\",\"destination\":",
-                identity->run);
+    text_printf(text,
+                "{\"schema\":\"winch-manifest/1\",\"run\":\"%s\",\"destination\":", identity->run);
     text_add_json(text, identity->destination, strlen(identity->destination));
     text_printf(text,
                 ",\"fingerprint\":\"%s\",\"options\":\"%s\",\"serials\":\"%s\",\"begun\":\"%s\"}",
@@ -135,14 +134,13 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
     struct identity identity = {0};
     cJSON *object = cJSON_ParseWithLength(json, len);
     char schema[32] = "";
-    int bad = copy_string(object, "schema", schema, sizeof(schema)) |
-              copy_string(object, "run", identity.run, sizeof(identity.run)) |
-              copy_string(object, "destination", identity.destination,
-                          sizeof(identity.destination)) |
-              copy_string(object, "fingerprint", identity.fingerprint,
-                          sizeof(identity.fingerprint)) |
-              copy_string(object, "options", identity.options, sizeof(identity.options)) |
-              copy_string(object, "serials", identity.serials, sizeof(identity.serials));
+    int bad =
+        copy_string(object, "schema", schema, sizeof(schema)) |
+        copy_string(object, "run", identity.run, sizeof(identity.run)) |
+        copy_string(object, "destination", identity.destination, sizeof(identity.destination)) |
+        copy_string(object, "fingerprint", identity.fingerprint, sizeof(identity.fingerprint)) |
+        copy_string(object, "options", identity.options, sizeof(identity.options)) |
+        copy_string(object, "serials", identity.serials, sizeof(identity.serials));
     cJSON_Delete(object);
     if (bad != 0 || strcmp(schema, "winch-manifest/1") != 0 ||
         !identity_run_is_legal(identity.run)) {

@@ -23,7 +23,8 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity) W
 
 enum identity_relation {
     IDENTITY_SAME,       /* continue it */
-    IDENTITY_SUPERSEDED, /* same destination and source, older or newer state: a new run replaces it */
+    IDENTITY_SUPERSEDED, /* same destination and source, older or newer state: a new run replaces it
+                          */
     IDENTITY_OTHER,      /* other destination, source or options */
 };
 enum identity_relation identity_compare(const struct identity *mine, const struct identity *other);

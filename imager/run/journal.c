@@ -47,8 +47,9 @@ static int open_database(struct journal *journal, struct error *err)
         return journal_error(journal, "cannot open", err);
     }
     /* The lock of the run folder keeps others away, so exclusive mode saves shared memory files. */
-    if (journal_exec(journal, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
-                              "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000;",
+    if (journal_exec(journal,
+                     "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
+                     "PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=4000;",
                      err) != 0 ||
         journal_exec(journal, schema, err) != 0) {
         return -1;
@@ -195,8 +196,8 @@ static int load_nodes(struct journal *journal, struct ledger *ledger, uint64_t t
                       struct error *err)
 {
     sqlite3_stmt *get = NULL;
-    if (prepare(journal, "SELECT task, level, idx, generation, crc32c FROM node ORDER BY task", &get,
-                err) != 0) {
+    if (prepare(journal, "SELECT task, level, idx, generation, crc32c FROM node ORDER BY task",
+                &get, err) != 0) {
         return -1;
     }
     int step = 0;
@@ -230,7 +231,8 @@ int journal_load(struct journal *journal, struct ledger *ledger, uint64_t tasks,
     return load_nodes(journal, ledger, tasks, err);
 }
 
-size_t journal_hint(const struct journal *journal, uint64_t task, struct upload_composite *composite)
+size_t journal_hint(const struct journal *journal, uint64_t task,
+                    struct upload_composite *composite)
 {
     size_t low = 0;
     size_t high = journal->node_count;

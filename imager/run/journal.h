@@ -38,8 +38,8 @@ int journal_load(struct journal *journal, struct ledger *ledger, uint64_t tasks,
 size_t journal_hint(const struct journal *journal, uint64_t task,
                     struct upload_composite *composite);
 
-/* Start the writer. `failed` is called on its thread when a commit fails; the journal then drops what
- * it is given. */
+/* Start the writer. `failed` is called on its thread when a commit fails; the journal then drops
+ * what it is given. */
 int journal_start(struct journal *journal, void (*failed)(void *self, const struct error *err),
                   void *self, struct error *err) WARN_UNUSED;
 /* Wait until everything handed over is committed, then stop the writer. */
@@ -55,8 +55,8 @@ void journal_node(struct journal *journal, uint64_t task, unsigned level, uint32
  * results are in segments. Thread: any; takes effect with the next commit. */
 void journal_segment(struct journal *journal, uint64_t next_number, uint64_t covered_utc_ms);
 
-/* Error sentence and inline content of one task; after journal_stop, one thread. Valid until the next
- * call. Missing ones are "" and NULL. */
+/* Error sentence and inline content of one task; after journal_stop, one thread. Valid until the
+ * next call. Missing ones are "" and NULL. */
 int journal_detail(struct journal *journal, uint64_t task, const char **ret_error,
                    const void **ret_content, size_t *ret_len, struct error *err) WARN_UNUSED;
 

@@ -41,8 +41,8 @@ struct journal {
     size_t node_count, node_cap;
 
     pthread_mutex_t lock; /* guards the fields below */
-    pthread_cond_t wake; /* for the writer: there is enough to commit */
-    pthread_cond_t room; /* for workers: the writer has taken the queue */
+    pthread_cond_t wake;  /* for the writer: there is enough to commit */
+    pthread_cond_t room;  /* for workers: the writer has taken the queue */
     struct journal_item *queue;
     size_t queued, queue_cap;
     bool running, stopping, broken;
@@ -54,7 +54,8 @@ struct journal {
 
 int journal_error(struct journal *journal, const char *doing, struct error *err);
 int journal_exec(struct journal *journal, const char *sql, struct error *err);
-int journal_put_meta(struct journal *journal, const char *key, const char *value, struct error *err);
+int journal_put_meta(struct journal *journal, const char *key, const char *value,
+                     struct error *err);
 void journal_writer_abandon(struct journal *journal);
 
 #endif

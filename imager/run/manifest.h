@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * manifest: what is in the bucket, for the customer. Lines are described in docs/manifest.md;
- * manifest_line.c writes one, manifest_order.c sorts them by path, manifest_files.c packs and uploads
- * them.
+ * manifest_line.c writes one, manifest_order.c sorts them by path, manifest_files.c packs and
+ * uploads them.
  */
 #ifndef WINCH_RUN_MANIFEST_H
 #define WINCH_RUN_MANIFEST_H
@@ -32,8 +32,8 @@ struct manifest_writer {
 void manifest_writer_clear(struct manifest_writer *writer);
 struct plan_namer *manifest_namer(struct manifest_writer *writer, size_t volume, struct error *err);
 
-/* Append one line with its newline. For errors and inline contents it asks the journal, whose writer
- * must have stopped. */
+/* Append one line with its newline. For errors and inline contents it asks the journal, whose
+ * writer must have stopped. */
 int manifest_write_line(struct manifest_writer *writer, const struct manifest_item *item,
                         struct text *line, struct error *err) WARN_UNUSED;
 /* The short line of an uploaded task, for segments: asks nobody. Thread: the writer's own. */
@@ -63,7 +63,7 @@ void manifest_order_clear(struct manifest_order *order);
 /* ---- manifest_files.c ---- */
 
 struct manifest_file {
-    char name[64]; /* below the run's folder */
+    char name[64];      /* below the run's folder */
     char *first, *last; /* paths; owned */
     uint64_t lines, generation, size_bytes;
     uint32_t crc32c;
@@ -72,7 +72,7 @@ struct manifest_file {
 struct manifest_index {
     struct manifest_file *files;
     size_t count;
-    struct manifest_file security; /* lines 0: none */
+    struct manifest_file security;          /* lines 0: none */
     uint64_t states[OUTCOME_UNDECIDED + 1]; /* lines of entries and strays by state */
     uint64_t names, stream_lines;
     char *index_name; /* object name of index.json; owned */
@@ -80,7 +80,8 @@ struct manifest_index {
     uint8_t index_sha256[32];
 };
 /* Write and upload manifest pieces, security.jsonl.gz and index.json. */
-int manifest_upload(struct run *run, struct manifest_index *ret_index, struct error *err) WARN_UNUSED;
+int manifest_upload(struct run *run, struct manifest_index *ret_index,
+                    struct error *err) WARN_UNUSED;
 void manifest_index_clear(struct manifest_index *index);
 
 #endif

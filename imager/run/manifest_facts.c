@@ -36,9 +36,9 @@ static void add_time(struct text *line, const char *key, uint64_t ticks)
     unsigned month = 0;
     unsigned day = 0;
     civil_date(days, &year, &month, &day);
-    text_printf(line, ",\"%s\":\"%04lld-%02u-%02uT%02u:%02u:%02u.%07uZ\"", key, (long long)year, month,
-                day, (unsigned)(rest / 3600), (unsigned)(rest / 60 % 60), (unsigned)(rest % 60),
-                (unsigned)(ticks % TICKS_PER_SECOND));
+    text_printf(line, ",\"%s\":\"%04lld-%02u-%02uT%02u:%02u:%02u.%07uZ\"", key, (long long)year,
+                month, day, (unsigned)(rest / 3600), (unsigned)(rest / 60 % 60),
+                (unsigned)(rest % 60), (unsigned)(ticks % TICKS_PER_SECOND));
 }
 
 static void add_bytes(struct text *line, const char *key, const uint8_t *bytes, size_t len)

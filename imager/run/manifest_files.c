@@ -45,8 +45,7 @@ static int packer_open(struct packer *packer, const char *name, struct error *er
 
 static int packer_add(struct packer *packer, struct error *err)
 {
-    if (packer->line.failed ||
-        gzip_add(packer->gzip, packer->line.data, packer->line.len) != 0) {
+    if (packer->line.failed || gzip_add(packer->gzip, packer->line.data, packer->line.len) != 0) {
         return error_memory(err, "packing the manifest");
     }
     packer->file.lines++;
@@ -60,9 +59,8 @@ static int upload_packed(struct packer *packer, struct error *err)
     struct upload_result result;
     run_control_name(run, run->identity.run, packer->file.name, &name);
     struct upload_object object = {.name = text_str(&name), .content_type = "application/gzip"};
-    if (name.failed ||
-        upload_control(run->uploader, &object, packer->packed.data, packer->packed.len, &result,
-                       err) != 0) {
+    if (name.failed || upload_control(run->uploader, &object, packer->packed.data,
+                                      packer->packed.len, &result, err) != 0) {
         return name.failed ? error_memory(err, "the manifest's name") : -1;
     }
     packer->file.generation = result.generation;
@@ -92,8 +90,7 @@ static void packer_clear(struct packer *packer)
 
 static int keep_file(struct manifest_index *index, struct packer *packer, struct error *err)
 {
-    struct manifest_file *files =
-        realloc(index->files, (index->count + 1) * sizeof(*index->files));
+    struct manifest_file *files = realloc(index->files, (index->count + 1) * sizeof(*index->files));
     if (files == NULL) {
         return error_memory(err, "the manifest's index");
     }
@@ -214,8 +211,8 @@ static int write_security(struct run *run, struct packer *packer, struct manifes
         struct security_writer writer = {packer, run->volumes[i].id};
         struct error damage = {0};
         uint64_t damaged = 0;
-        int result = volume_read_security(run->volumes[i].volume, write_descriptor, &writer, &damaged,
-                                          &damage);
+        int result = volume_read_security(run->volumes[i].volume, write_descriptor, &writer,
+                                          &damaged, &damage);
         if (result != 0 && damage.kind != ERROR_FAIL_ENTRY) {
             *err = damage;
             return -1;
@@ -249,10 +246,11 @@ static void add_file(struct text *json, const struct manifest_file *file)
         text_add(json, ",\"last\":");
         text_add_json(json, file->last, strlen(file->last));
     }
-    text_printf(json,
-                ",\"lines\":%llu,\"generation\":\"%llu\",\"size\":%llu,\"crc32c\":\"%s\",\"sha256\":\"",
-                (unsigned long long)file->lines, (unsigned long long)file->generation,
-                (unsigned long long)file->size_bytes, crc);
+    text_printf(
+        json,
+        ",\"lines\":%llu,\"generation\":\"%llu\",\"size\":%llu,\"crc32c\":\"%s\",\"sha256\":\"",
+        (unsigned long long)file->lines, (unsigned long long)file->generation,
+        (unsigned long long)file->size_bytes, crc);
     text_add_hex(json, file->sha256, sizeof(file->sha256));
     text_add(json, "\"}");
 }
@@ -262,7 +260,8 @@ static int upload_index(struct run *run, struct manifest_index *index, struct er
     CLEANUP_TEXT struct text json = TEXT_INIT(PIECE_LIMIT);
     CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
     struct upload_result result;
-    text_printf(&json, "{\"schema\":\"winch-index/1\",\"run\":\"%s\",\"files\":[", run->identity.run);
+    text_printf(&json, "{\"schema\":\"winch-index/1\",\"run\":\"%s\",\"files\":[",
+                run->identity.run);
     for (size_t i = 0; i < index->count; i++) {
         text_add(&json, i > 0 ? "," : "");
         add_file(&json, &index->files[i]);

@@ -157,8 +157,8 @@ static int write_entry(struct manifest_writer *writer, const struct run_volume *
     int main_stream = unnamed_stream(&view->entry);
     add_path(volume, namer, view->index, 0, line);
     text_printf(line, ",\"state\":\"%s\"", outcome_name(outcome.state));
-    uint64_t task = main_stream < 0 ? UINT64_MAX
-                                    : outcome_task(volume, view->index, (unsigned)main_stream);
+    uint64_t task =
+        main_stream < 0 ? UINT64_MAX : outcome_task(volume, view->index, (unsigned)main_stream);
     if (task != UINT64_MAX && ledger_row(run->ledger, task)->state == LEDGER_UPLOADED) {
         add_object(run, namer, volume, view, task, line);
         text_printf(line, ",\"uploaded_by_run\":\"%s\"", run->identity.run);
@@ -241,10 +241,11 @@ static int write_stream(struct manifest_writer *writer, const struct run_volume 
 static void write_stray(const struct run_volume *volume, uint32_t number, struct text *line)
 {
     const struct catalog_stray *stray = catalog_stray(volume->catalog, number);
-    text_printf(line,
-                "{\"state\":\"failed\",\"reason\":\"bad-record\",\"volume\":\"%s\",\"record\":\"%llu\","
-                "\"sequence\":%u",
-                volume->id, (unsigned long long)stray->record, stray->sequence);
+    text_printf(
+        line,
+        "{\"state\":\"failed\",\"reason\":\"bad-record\",\"volume\":\"%s\",\"record\":\"%llu\","
+        "\"sequence\":%u",
+        volume->id, (unsigned long long)stray->record, stray->sequence);
     if (stray->base != 0) {
         text_printf(line, ",\"base\":\"%llu\"", (unsigned long long)stray->base);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* manifest: all lines of a run in the order of their paths. The keys of millions of entries do not belong
- * in memory: they lie in an unlinked mapped file that the kernel can evict. */
+/* manifest: all lines of a run in the order of their paths. The keys of millions of entries do not
+ * belong in memory: they lie in an unlinked mapped file that the kernel can evict. */
 #include "run/manifest.h"
 
 #include <errno.h>
@@ -13,7 +13,8 @@
 
 #define KEYS_STEP (64ULL << 20)
 
-static int grow_keys(struct run *run, struct manifest_order *order, size_t wanted, struct error *err)
+static int grow_keys(struct run *run, struct manifest_order *order, size_t wanted,
+                     struct error *err)
 {
     if (order->keys_fd < 0) {
         CLEANUP_TEXT struct text path = TEXT_INIT(4096);
@@ -31,10 +32,11 @@ static int grow_keys(struct run *run, struct manifest_order *order, size_t wante
     }
     int failure = posix_fallocate(order->keys_fd, 0, (off_t)cap);
     if (failure != 0) {
-        return error_stop(err, EXIT_STATUS_TEMPORARY,
-                          "no room to sort the manifest (%zu bytes) in %s: %s. Free space there; the "
-                          "same command resumes.",
-                          cap, state_folder(run->state), strerror(failure));
+        return error_stop(
+            err, EXIT_STATUS_TEMPORARY,
+            "no room to sort the manifest (%zu bytes) in %s: %s. Free space there; the "
+            "same command resumes.",
+            cap, state_folder(run->state), strerror(failure));
     }
     void *map = order->keys == NULL
                     ? mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, order->keys_fd, 0)
@@ -178,8 +180,7 @@ int manifest_order_build(struct manifest_writer *writer, struct manifest_order *
             return -1;
         }
         for (uint32_t n = 0; n < catalog_stray_count(volume->catalog); n++) {
-            struct manifest_item item = {
-                .kind = MANIFEST_STRAY, .volume = (uint8_t)i, .entry = n};
+            struct manifest_item item = {.kind = MANIFEST_STRAY, .volume = (uint8_t)i, .entry = n};
             if (add_key(run, ret_order, &item, "", 0, err) != 0) {
                 return -1;
             }

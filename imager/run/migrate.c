@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* run: the order of things. Cheap checks first, nothing written before the source is understood, the commit
- * mark last. */
+/* run: the order of things. Cheap checks first, nothing written before the source is understood,
+ * the commit mark last. */
 #include "run/context.h"
 
 #include <string.h>
@@ -17,7 +17,8 @@
 #include "run/state.h"
 #include "run/worker.h"
 
-/* Control names are PREFIX/.winch/parts/RUN/RECORD-SEQUENCE-STREAM/OFFSET-LENGTH.cN at their longest. */
+/* Control names are PREFIX/.winch/parts/RUN/RECORD-SEQUENCE-STREAM/OFFSET-LENGTH.cN at their
+ * longest. */
 #define PREFIX_MAX 512
 
 void run_stop(struct run *run, const struct error *err)
@@ -72,7 +73,8 @@ void run_warn(struct run *run, const char *fmt, ...)
     }
 }
 
-void run_control_name(const struct run *run, const char *run_id, const char *tail, struct text *text)
+void run_control_name(const struct run *run, const char *run_id, const char *tail,
+                      struct text *text)
 {
     text_printf(text, "%s%s.winch/runs/", run->url.prefix, run->url.prefix[0] != '\0' ? "/" : "");
     if (run_id != NULL) {
@@ -81,7 +83,8 @@ void run_control_name(const struct run *run, const char *run_id, const char *tai
     text_add(text, tail);
 }
 
-/* ---- journal ----------------------------------------------------------------------------------- */
+/* ---- journal -----------------------------------------------------------------------------------
+ */
 
 static void journal_broke(void *self, const struct error *err)
 {
@@ -180,7 +183,8 @@ static int open_books(struct run *run, struct loading *loading, uint64_t *ret_se
     return journal_start(run->journal, journal_broke, run, err);
 }
 
-/* ---- phases ------------------------------------------------------------------------------------ */
+/* ---- phases ------------------------------------------------------------------------------------
+ */
 
 static int list_existing(struct run *run, struct error *err)
 {
@@ -321,7 +325,8 @@ static int migrate(struct run *run, struct error *err)
     return finish_run(run, err);
 }
 
-/* ---- ends -------------------------------------------------------------------------------------- */
+/* ---- ends --------------------------------------------------------------------------------------
+ */
 
 /* What only concerns an entry has no exit code of its own when it ends the run. */
 static enum exit_status exit_of(const struct error *err)
@@ -346,8 +351,8 @@ static enum exit_status judge(const struct run *run)
     if (!run->settings->dry_run && (!summary->committed || !summary->counts_agree)) {
         return EXIT_STATUS_INTERNAL;
     }
-    bool clean = summary->failed <= summary->accepted && summary->parts_left == 0 &&
-                 !run->descriptors_lost;
+    bool clean =
+        summary->failed <= summary->accepted && summary->parts_left == 0 && !run->descriptors_lost;
     return clean ? EXIT_STATUS_CLEAN : EXIT_STATUS_NOT_CLEAN;
 }
 

@@ -8,7 +8,7 @@
 #define LOOK_MS 250
 #define WINDOW_LOOKS 40 /* 10 s: long enough to be calm, short enough to be true */
 #define DRAIN_MS 10000
-#define CPU_BOUND 0.85  /* of all cores: above, more of anything else does not help */
+#define CPU_BOUND 0.85 /* of all cores: above, more of anything else does not help */
 
 struct look {
     uint64_t at_ms, bytes, read_ns, request_ns, wait_ns, cpu_ns;
@@ -87,8 +87,7 @@ static void tell(struct monitor *monitor)
     struct look now;
     take_look(monitor, &now, &counters);
     size_t count = monitor->look_count;
-    const struct look *oldest =
-        &monitor->looks[count < WINDOW_LOOKS ? 0 : count % WINDOW_LOOKS];
+    const struct look *oldest = &monitor->looks[count < WINDOW_LOOKS ? 0 : count % WINDOW_LOOKS];
     struct look first = count > 0 ? *oldest : now;
     monitor->looks[count % WINDOW_LOOKS] = now;
     monitor->look_count++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* monitor: one thread that watches the run: tells the program how it stands, notices what limits it,
- * turns a signal into a drain of at most 10 s, ends the run at its time limit. */
+/* monitor: one thread that watches the run: tells the program how it stands, notices what limits
+ * it, turns a signal into a drain of at most 10 s, ends the run at its time limit. */
 #ifndef WINCH_RUN_MONITOR_H
 #define WINCH_RUN_MONITOR_H
 

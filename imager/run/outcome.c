@@ -36,9 +36,8 @@ bool outcome_is_accepted(const struct run_settings *settings, const char *reason
 
 static void fail(const struct run *run, struct outcome failure, struct outcome *outcome)
 {
-    if (outcome->state != OUTCOME_FAILED ||
-        (outcome_is_accepted(run->settings, outcome->reason) &&
-         !outcome_is_accepted(run->settings, failure.reason))) {
+    if (outcome->state != OUTCOME_FAILED || (outcome_is_accepted(run->settings, outcome->reason) &&
+                                             !outcome_is_accepted(run->settings, failure.reason))) {
         *outcome = failure;
     }
 }
@@ -68,12 +67,13 @@ struct outcome outcome_of_entry(struct run *run, const struct run_volume *volume
                                 const struct catalog_view *view)
 {
     static const enum outcome_state states[] = {
-        [PLAN_SEND] = OUTCOME_UPLOADED,     [PLAN_DIRECTORY] = OUTCOME_DIRECTORY,
-        [PLAN_LINK] = OUTCOME_LINK,         [PLAN_EXCLUDED] = OUTCOME_EXCLUDED,
+        [PLAN_SEND] = OUTCOME_UPLOADED, [PLAN_DIRECTORY] = OUTCOME_DIRECTORY,
+        [PLAN_LINK] = OUTCOME_LINK,     [PLAN_EXCLUDED] = OUTCOME_EXCLUDED,
         [PLAN_FAILED] = OUTCOME_FAILED,
     };
     struct plan_decision decision = plan_entry_decision(volume->plan, view->index);
-    struct outcome outcome = {states[decision.state], decision.reason, decision.sentence, UINT64_MAX};
+    struct outcome outcome = {states[decision.state], decision.reason, decision.sentence,
+                              UINT64_MAX};
     if (outcome.state == OUTCOME_EXCLUDED) {
         return outcome;
     }

@@ -2,10 +2,12 @@
 /* pace: a hill climb by doubling. */
 #include "run/pace.h"
 
-#define WORKERS_PER_CORE 4  /* where it begins: enough for a near server, quick to outgrow for a far one */
+#define WORKERS_PER_CORE                                                                           \
+    4 /* where it begins: enough for a near server, quick to outgrow for a far one */
 #define PERIOD_MS 200
-#define WORTH 1.15          /* a step must bring at least this, or it was not worth it */
-#define TRIAL_WAIT_MS 5000  /* until the next step is tried; doubled after each that brought nothing */
+#define WORTH 1.15 /* a step must bring at least this, or it was not worth it */
+#define TRIAL_WAIT_MS                                                                              \
+    5000 /* until the next step is tried; doubled after each that brought nothing */
 #define TRIAL_WAIT_MAX_MS 80000
 
 static void begin_period(struct pace *pace, uint64_t now_ms, uint64_t units)
@@ -14,8 +16,7 @@ static void begin_period(struct pace *pace, uint64_t now_ms, uint64_t units)
     pace->period_units = units;
 }
 
-void pace_begin(struct pace *pace, unsigned cores, unsigned most, uint64_t now_ms,
-                uint64_t units)
+void pace_begin(struct pace *pace, unsigned cores, unsigned most, uint64_t now_ms, uint64_t units)
 {
     unsigned first = cores * WORKERS_PER_CORE;
     *pace = (struct pace){

@@ -82,8 +82,8 @@ static int recheck_task(struct recheck *recheck, size_t index, uint64_t number, 
         return error_memory(err, "an object's name");
     }
     struct live wanted = {hash_name(name), row->generation};
-    if (recheck->count == 0 || bsearch(&wanted, recheck->items, recheck->count, sizeof(wanted),
-                                       compare_live) == NULL) {
+    if (recheck->count == 0 ||
+        bsearch(&wanted, recheck->items, recheck->count, sizeof(wanted), compare_live) == NULL) {
         row->state = LEDGER_OPEN;
         row->generation = 0;
         row->flags = 0;
@@ -140,8 +140,9 @@ int recheck_uploaded(struct run *run, struct error *err)
                                  : GCS_DENIED;
     int result = 0;
     if (answer == GCS_DENIED) {
-        run_message(run, false, "No right to list: what earlier sessions uploaded is taken to be "
-                                "there still.");
+        run_message(run, false,
+                    "No right to list: what earlier sessions uploaded is taken to be "
+                    "there still.");
     } else if (answer != GCS_DONE) {
         *err = cause;
         result = -1;

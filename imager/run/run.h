@@ -33,7 +33,7 @@ struct run_settings {
     size_t exclude_count;
     uint64_t min_size_bytes, max_size_bytes;
 
-    bool dry_run;              /* plan only; touches neither bucket nor state folder */
+    bool dry_run; /* plan only; touches neither bucket nor state folder */
     enum upload_if_exists if_exists;
     unsigned connections;      /* 1 … 256 */
     uint64_t part_size_bytes;  /* 0: by size of the stream */
@@ -43,40 +43,46 @@ struct run_settings {
     const char *const *accepted_reasons; /* --accept: counted as accepted, not exit 3 */
     size_t accepted_reason_count;
 
-    const char *state_folder;  /* --state-dir; NULL: environment, then the default */
-    const char *run_id;        /* demand exactly that run; or NULL */
-    uint64_t give_up_ms;       /* how long one request is tried */
-    uint64_t max_duration_ms;  /* 0: none; else stop as on a signal, exit 75 */
+    const char *state_folder; /* --state-dir; NULL: environment, then the default */
+    const char *run_id;       /* demand exactly that run; or NULL */
+    uint64_t give_up_ms;      /* how long one request is tried */
+    uint64_t max_duration_ms; /* 0: none; else stop as on a signal, exit 75 */
 
     /* Raised by a signal handler. `stop`: take no new work, finish what is in flight, at most 10 s.
      * `cancel`: end every wait at once (run_migrate raises it itself after the 10 s). */
     _Atomic bool *stop;
     _Atomic bool *cancel;
 
-    /* Called about four times a second from one thread of the run, and once at the end of each phase.
-     * May be NULL. */
+    /* Called about four times a second from one thread of the run, and once at the end of each
+     * phase. May be NULL. */
     void (*on_progress)(void *self, const struct run_progress *progress);
     /* A sentence for the user while the run goes on (resuming run …, warnings). May be NULL. */
     void (*on_message)(void *self, bool warning, const char *message);
     void *self;
 };
 
-enum run_limit { RUN_LIMIT_DISK, RUN_LIMIT_CPU, RUN_LIMIT_NETWORK, RUN_LIMIT_RAMP, RUN_LIMIT_SERVER };
+enum run_limit {
+    RUN_LIMIT_DISK,
+    RUN_LIMIT_CPU,
+    RUN_LIMIT_NETWORK,
+    RUN_LIMIT_RAMP,
+    RUN_LIMIT_SERVER
+};
 const char *run_limit_name(enum run_limit limit); /* "disk", "cpu", … */
 
 struct run_progress {
-    const char *phase;      /* "scan", "plan", "upload", "manifest", "done" */
-    uint64_t elapsed_ms;    /* of the whole command */
+    const char *phase;   /* "scan", "plan", "upload", "manifest", "done" */
+    uint64_t elapsed_ms; /* of the whole command */
     uint64_t phase_ms;
-    uint64_t done, total;   /* scan: records; manifest: entries */
+    uint64_t done, total;            /* scan: records; manifest: entries */
     uint64_t objects, objects_total; /* streams acknowledged or already there */
     uint64_t bytes, bytes_total;     /* acknowledged by the server or already there, never sent */
-    uint64_t rate;          /* bytes a second, over the last 10 s */
-    uint64_t eta_seconds;   /* UINT64_MAX: not known */
+    uint64_t rate;                   /* bytes a second, over the last 10 s */
+    uint64_t eta_seconds;            /* UINT64_MAX: not known */
     enum run_limit limited_by;
     uint64_t retries;
-    uint64_t failed;        /* streams */
-    uint64_t stalled_ms;    /* disk read that blocks now, 0 if none */
+    uint64_t failed;     /* streams */
+    uint64_t stalled_ms; /* disk read that blocks now, 0 if none */
 };
 
 #define RUN_REASON_MAX 24
@@ -89,20 +95,21 @@ struct run_reason_count {
 };
 
 struct run_volume_summary {
-    char id[16];          /* "p2", or "volume" for a bare one */
-    char folder[256];     /* below the prefix, or "" */
+    char id[16];      /* "p2", or "volume" for a bare one */
+    char folder[256]; /* below the prefix, or "" */
     char label[256];
     char serial[32];
     uint64_t size_bytes;
     bool dirty, hibernated, log_clean, log_cached, mirror_differs;
 };
 
-/* What the closing report and --json say. Counts are entries (records) unless their name says else. */
+/* What the closing report and --json say. Counts are entries (records) unless their name says else.
+ */
 struct run_summary {
-    char run[40];            /* "" when none was begun */
+    char run[40]; /* "" when none was begun */
     char source[512];
     char destination[1300];
-    char report_object[1300];/* gs://…/run.json, or "" */
+    char report_object[1300]; /* gs://…/run.json, or "" */
     uint64_t records_in_use, extension, uploaded, directories, links, excluded, failed, accepted;
     struct run_reason_count reasons[RUN_REASON_MAX]; /* of failed and accepted */
     size_t reason_count;
@@ -114,7 +121,7 @@ struct run_summary {
     enum run_limit limited_by;
     const char *consistency; /* "clean", "crash" */
     bool resumed;
-    bool committed;          /* run.json is written */
+    bool committed; /* run.json is written */
     bool counts_agree;
     struct run_volume_summary volumes[RUN_VOLUME_MAX];
     size_t volume_count;
@@ -122,7 +129,7 @@ struct run_summary {
     size_t warning_count;
     struct plan_totals planned; /* all volumes together, for --dry-run */
     enum exit_status exit_status;
-    char error[1200];        /* why the run stopped, or "" */
+    char error[1200]; /* why the run stopped, or "" */
 };
 void run_summary_clear(struct run_summary *summary);
 

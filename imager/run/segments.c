@@ -121,8 +121,7 @@ static void *segments_main(void *argument)
         until.tv_sec += 1;
         (void)pthread_cond_timedwait(&segments->wake, &segments->lock, &until); /* or woken */
         uint64_t every_ms = segments->number <= 1 ? CLOSE_FIRST_MS : CLOSE_EVERY_MS;
-        bool due =
-            segments->count >= CLOSE_TASKS || clock_monotonic_ms() - last_ms >= every_ms;
+        bool due = segments->count >= CLOSE_TASKS || clock_monotonic_ms() - last_ms >= every_ms;
         if (segments->stopping || !due) {
             continue;
         }

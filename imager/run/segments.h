@@ -2,8 +2,8 @@
 /*
  * segments: short manifest lines of what is done, put into the bucket after 10 s and then
  * every 60 s while the run goes on,
- * so that a machine that lost its state folder can continue. Segment 0 holds the identity alone and is
- * written before the first byte of content. Removed when the manifest is there.
+ * so that a machine that lost its state folder can continue. Segment 0 holds the identity alone and
+ * is written before the first byte of content. Removed when the manifest is there.
  */
 #ifndef WINCH_RUN_SEGMENTS_H
 #define WINCH_RUN_SEGMENTS_H
@@ -13,8 +13,8 @@
 struct segments;
 
 /* Writes segment 0 unless it is there, then starts the thread. Without the rights to get, list and
- * delete nothing is written (it could neither be read back nor removed), and NULL comes back with err
- * untouched. `first_number` is the next segment's number, at least 1. */
+ * delete nothing is written (it could neither be read back nor removed), and NULL comes back with
+ * err untouched. `first_number` is the next segment's number, at least 1. */
 struct segments *segments_start(struct run *run, uint64_t first_number, struct error *err);
 /* A task is uploaded. Thread: any; `segments` may be NULL. */
 void segments_note(struct segments *segments, uint64_t task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* segments: the reading side. What is read is not trusted: a line counts only if it names a task of this
- * plan with the same size and object name. */
+/* segments: the reading side. What is read is not trusted: a line counts only if it names a task of
+ * this plan with the same size and object name. */
 #include "run/segments.h"
 
 #include <string.h>
@@ -51,13 +51,14 @@ static bool is_stream(const struct volume_stream *stream, const char *wanted)
 }
 
 /* The task of the line's stream, or UINT64_MAX. */
-static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record, const char *stream)
+static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record,
+                          const char *stream)
 {
     struct run_volume *volume = &rebuild->run->volumes[index];
     struct error ignored = {0};
     int64_t entry = catalog_find(volume->catalog, record);
-    if (entry < 0 || catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view,
-                                 &ignored) != 0) {
+    if (entry < 0 ||
+        catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, &ignored) != 0) {
         return UINT64_MAX;
     }
     const struct volume_entry *facts = &rebuild->writer.view.entry;

@@ -143,7 +143,8 @@ static int open_volume(struct run *run, const struct disk_partition *partition, 
                        struct error *err)
 {
     if (run->volume_count == RUN_VOLUME_MAX) {
-        return error_stop(err, EXIT_STATUS_USAGE, "%s: more than %d volumes; take fewer with --volume",
+        return error_stop(err, EXIT_STATUS_USAGE,
+                          "%s: more than %d volumes; take fewer with --volume",
                           run->settings->source, RUN_VOLUME_MAX);
     }
     struct run_volume *volume = &run->volumes[run->volume_count];
@@ -181,17 +182,20 @@ static void fill_summary(struct run *run)
             summary->consistency = "crash";
         }
         if (info->hibernated) {
-            run_warn(run, "%s: Windows is hibernated on this volume; changes that only its memory "
-                          "holds are not on the disk",
+            run_warn(run,
+                     "%s: Windows is hibernated on this volume; changes that only its memory "
+                     "holds are not on the disk",
                      volume->id);
         }
         if (info->log_cached) {
-            run_warn(run, "%s: Windows kept metadata in its cache (fast start-up); the newest changes "
-                          "may be missing",
+            run_warn(run,
+                     "%s: Windows kept metadata in its cache (fast start-up); the newest changes "
+                     "may be missing",
                      volume->id);
         }
         if (info->dirty) {
-            run_warn(run, "%s: the volume is marked dirty: it was not unmounted cleanly", volume->id);
+            run_warn(run, "%s: the volume is marked dirty: it was not unmounted cleanly",
+                     volume->id);
         }
         if (info->mirror_differs) {
             run_warn(run, "%s: $MFTMirr differs from $MFT; $MFT was used", volume->id);

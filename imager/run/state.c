@@ -135,10 +135,11 @@ int state_lock_destination(struct state *state, const char *destination, struct 
         int cause = errno;
         (void)close(fd); /* was never used */
         if (cause == EADDRINUSE) {
-            return error_stop(err, EXIT_STATUS_LOCKED,
-                              "%s: another winch on this machine is writing there now. Wait for it, "
-                              "or stop it; two runs never share a destination.",
-                              destination);
+            return error_stop(
+                err, EXIT_STATUS_LOCKED,
+                "%s: another winch on this machine is writing there now. Wait for it, "
+                "or stop it; two runs never share a destination.",
+                destination);
         }
         return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot take the destination's lock: %s",
                           strerror(cause));
@@ -198,8 +199,7 @@ int state_each_run(struct state *state,
         struct identity identity;
         struct error ignored = {0};
         text_printf(&path, "%s/runs/%s/identity.json", state->folder, names[i]);
-        if (result == 0 && !path.failed &&
-            file_read(path.data, 65536, &json, &ignored) == 0 &&
+        if (result == 0 && !path.failed && file_read(path.data, 65536, &json, &ignored) == 0 &&
             identity_read(text_str(&json), json.len, &identity) == 0 &&
             strcmp(identity.run, names[i]) == 0) {
             result = each(self, &identity, err);

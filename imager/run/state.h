@@ -2,7 +2,8 @@
 /*
  * state: the folder on the appliance where runs keep their journals, and the locks. Layout:
  * STATE/runs/RUN/{identity.json,journal.sqlite}; STATE/runs is mode 0700. One lock per run folder
- * (flock), one per destination (an abstract socket of the machine, released by the kernel when we die).
+ * (flock), one per destination (an abstract socket of the machine, released by the kernel when we
+ * die).
  */
 #ifndef WINCH_RUN_STATE_H
 #define WINCH_RUN_STATE_H

@@ -70,7 +70,8 @@ struct upload_source stream_source(struct stream *stream)
 static ssize_t read_resident(struct stream *stream, uint64_t offset, void *buf, size_t len,
                              struct error *err)
 {
-    /* Records are at most 64 KiB; a resident stream of its own is rare (groups read many at once). */
+    /* Records are at most 64 KiB; a resident stream of its own is rare (groups read many at once).
+     */
     const struct volume_info *info = volume_get_info(stream->volume->volume);
     const struct volume_stream *data = stream->stream;
     CLEANUP_FREE uint8_t *record = malloc(info->record_bytes);

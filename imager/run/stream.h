@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stream: the bytes of one task at any offset, for one worker. Plain and sparse data come straight from
- * the disk by extents: holes are zeros, and so is everything behind the valid length (it holds other
- * people's deleted data on disk). Compressed and doubtful streams come through libntfs-3g.
+ * stream: the bytes of one task at any offset, for one worker. Plain and sparse data come straight
+ * from the disk by extents: holes are zeros, and so is everything behind the valid length (it holds
+ * other people's deleted data on disk). Compressed and doubtful streams come through libntfs-3g.
  */
 #ifndef WINCH_RUN_STREAM_H
 #define WINCH_RUN_STREAM_H
@@ -19,7 +19,7 @@ struct stream {
     uint32_t cluster_bytes;
     uint64_t *starts; /* first byte of each extent in the stream; kept between tasks */
     size_t starts_cap;
-    size_t cursor;    /* extent of the last read */
+    size_t cursor; /* extent of the last read */
 };
 
 /* Point it at a task. `view` (the task's entry, decoded) must live as long as the stream is read;

@@ -8,16 +8,16 @@
 #include "run/ledger.h"
 #include "run/pace.h"
 
-#define WAIT_MS 200 /* how often a waiting worker looks whether the run winds up */
-#define LOOK_MS 50  /* how often at most the pace is looked at */
+#define WAIT_MS 200      /* how often a waiting worker looks whether the run winds up */
+#define LOOK_MS 50       /* how often at most the pace is looked at */
 #define UNIT_BYTES 65536 /* sending this much weighs as much as one object */
 
 struct work {
     struct run *run;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    uint64_t next;      /* first task not handed out */
-    unsigned opening;   /* WORK_OPEN items handed out and not yet reported */
+    uint64_t next;               /* first task not handed out */
+    unsigned opening;            /* WORK_OPEN items handed out and not yet reported */
     struct work_stream *streams; /* oldest first */
     struct pace pace;
     _Atomic uint64_t next_look_ms; /* not under the lock */
@@ -73,7 +73,8 @@ static bool take_part(struct work *work, struct work_item *item)
     return false;
 }
 
-/* Large groups save reads; towards the end they would leave one worker with much and others idle. */
+/* Large groups save reads; towards the end they would leave one worker with much and others idle.
+ */
 static size_t fair_count(const struct work *work, size_t group)
 {
     uint64_t left = work->run->task_count - work->next;

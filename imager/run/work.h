@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * work: what there is to do, handed out in disk order. Parts of large streams on their way come first,
- * so that the disk is read in one direction and no stream stays half sent for long.
+ * work: what there is to do, handed out in disk order. Parts of large streams on their way come
+ * first, so that the disk is read in one direction and no stream stays half sent for long.
  */
 #ifndef WINCH_RUN_WORK_H
 #define WINCH_RUN_WORK_H
@@ -38,8 +38,8 @@ struct work_item {
 struct work *work_new(struct run *run, struct error *err);
 void work_free(struct work *work);
 
-/* Wait until worker `index` (0 …) is worth having: pace.h. Returns at once when nothing is left to do or
- * the run winds up. Thread: any. */
+/* Wait until worker `index` (0 …) is worth having: pace.h. Returns at once when nothing is left to
+ * do or the run winds up. Thread: any. */
 void work_wait_turn(struct work *work, unsigned index);
 /* Something was finished: may change how many workers are worth having. Cheap. Thread: any. */
 void work_look(struct work *work);
@@ -47,8 +47,8 @@ void work_look(struct work *work);
 /* The next item; waits while other workers may still bring some. False: nothing is left, or the run
  * winds up. Thread: any. */
 bool work_take(struct work *work, struct work_item *ret_item);
-/* After WORK_OPEN: composite NULL means that it came to nothing (the task is decided or the run stops).
- * Takes ownership. -1 when out of memory. */
+/* After WORK_OPEN: composite NULL means that it came to nothing (the task is decided or the run
+ * stops). Takes ownership. -1 when out of memory. */
 int work_opened(struct work *work, uint64_t task, struct upload_composite *composite,
                 uint64_t part_size, struct error *err) WARN_UNUSED;
 /* After WORK_PART; `finished`: the composite is complete or failed. */

@@ -56,7 +56,8 @@ void worker_failed(struct worker *worker, uint64_t task, const struct error *err
         run->streams_failed++;
         close_row(worker, task, row, LEDGER_FAILED, err->message, NULL, 0);
     } else {
-        /* Retries are used up, or there is no sense in going on: the task stays open for a resume. */
+        /* Retries are used up, or there is no sense in going on: the task stays open for a resume.
+         */
         run_stop(run, err);
     }
 }
@@ -114,8 +115,8 @@ static void send_whole(struct worker *worker, uint64_t number)
     struct upload_object object;
     struct upload_result result;
     if (worker_open_task(worker, number, &task, &err) != 0 ||
-        stream_open(&worker->stream, worker->run, task.volume, task.task, &worker->view, task.reader,
-                    &err) != 0 ||
+        stream_open(&worker->stream, worker->run, task.volume, task.task, &worker->view,
+                    task.reader, &err) != 0 ||
         worker_describe(worker, &task, &object, &err) != 0) {
         worker_failed(worker, number, &err);
         return;
@@ -152,9 +153,8 @@ static struct upload_composite *open_composite(struct worker *worker, uint64_t n
     if (part_size == 0) {
         part_size = upload_part_size(task.task->size_bytes);
     }
-    struct upload_composite *composite =
-        upload_composite_new(run->engine, &object, task.task->size_bytes, part_size, prefix.data,
-                             number, err);
+    struct upload_composite *composite = upload_composite_new(
+        run->engine, &object, task.task->size_bytes, part_size, prefix.data, number, err);
     if (composite == NULL) {
         return NULL;
     }

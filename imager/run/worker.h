@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* worker: the threads that read, hash and send. Each owns a connection, a buffer, and where needed a
- * libntfs-3g handle; no queue of buffers lies between them. */
+/* worker: the threads that read, hash and send. Each owns a connection, a buffer, and where needed
+ * a libntfs-3g handle; no queue of buffers lies between them. */
 #ifndef WINCH_RUN_WORKER_H
 #define WINCH_RUN_WORKER_H
 

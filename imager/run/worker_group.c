@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* worker: small streams. Neighbours on the disk are read with one read and sent one by one; when that
- * read fails, each is tried alone, so that one bad sector costs one entry. */
+/* worker: small streams. Neighbours on the disk are read with one read and sent one by one; when
+ * that read fails, each is tried alone, so that one bad sector costs one entry. */
 #include "run/worker_internal.h"
 
 #include <string.h>
@@ -33,8 +33,8 @@ static int read_alone(struct worker *worker, const struct worker_task *task, str
         return -1;
     }
     while (done < size) {
-        ssize_t got = stream_read(&worker->stream, done, worker->small + done, (size_t)(size - done),
-                                  err);
+        ssize_t got =
+            stream_read(&worker->stream, done, worker->small + done, (size_t)(size - done), err);
         if (got <= 0) {
             return got < 0 ? -1
                            : error_entry(err, REASON_BAD_RECORD, "the stream ends before its size");
@@ -48,7 +48,8 @@ static void send_alone(struct worker *worker, uint64_t number)
 {
     struct error err = {0};
     struct worker_task task;
-    if (worker_open_task(worker, number, &task, &err) != 0 || read_alone(worker, &task, &err) != 0) {
+    if (worker_open_task(worker, number, &task, &err) != 0 ||
+        read_alone(worker, &task, &err) != 0) {
         worker_failed(worker, number, &err);
         return;
     }
@@ -72,7 +73,8 @@ static void send_each_alone(struct worker *worker, uint64_t first, size_t count)
 /* ---- resident data: a run of records ------------------------------------------------------- */
 
 /* The record of a resident task, from its position; records of one group lie within one span. */
-static int record_of(struct worker *worker, uint64_t number, uint64_t *ret_record, struct error *err)
+static int record_of(struct worker *worker, uint64_t number, uint64_t *ret_record,
+                     struct error *err)
 {
     struct worker_task task;
     if (worker_open_task(worker, number, &task, err) != 0) {
@@ -121,15 +123,13 @@ static void send_resident(struct worker *worker, const struct worker_task *task,
     uint32_t len = 0;
     if (fixed->record != stream->record) {
         fixed->record = stream->record;
-        fixed->good =
-            volume_record_fix_up(task->volume->volume, record, stream->record, &err) == 0;
+        fixed->good = volume_record_fix_up(task->volume->volume, record, stream->record, &err) == 0;
     } else if (!fixed->good) {
         (void)error_entry(&err, REASON_BAD_RECORD, "record %llu is torn",
                           (unsigned long long)stream->record);
     }
-    if (!fixed->good ||
-        volume_record_resident(task->volume->volume, record, stream->name, stream->name_len, &bytes,
-                               &len, &err) != 0) {
+    if (!fixed->good || volume_record_resident(task->volume->volume, record, stream->name,
+                                               stream->name_len, &bytes, &len, &err) != 0) {
         worker_failed(worker, task->number, &err);
         return;
     }
@@ -163,7 +163,8 @@ static void send_resident_group(struct worker *worker, uint64_t first, size_t co
             continue;
         }
         uint64_t record = worker->view.entry.streams[task.task->stream].record;
-        send_resident(worker, &task, worker->buffer + (record - first_record) * record_bytes, &fixed);
+        send_resident(worker, &task, worker->buffer + (record - first_record) * record_bytes,
+                      &fixed);
     }
 }
 

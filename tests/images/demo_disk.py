@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The disk of the demonstration: GPT, reserved partition, Windows-like "Data", recovery.
 
-With root and /dev/fuse the tree has all that NTFS can do. Without, wimlib (Debian: wimtools) writes a
-plainer one, so that the demonstration runs everywhere.
+With root and /dev/fuse the tree has all that NTFS can do. Without, wimlib (Debian: wimtools) writes
+a plainer one, so that the demonstration runs everywhere.
 """
 import os
 import shutil

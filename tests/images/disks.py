@@ -48,7 +48,8 @@ def write_table(image, script, loop_sector=None):
     """sfdisk on the file itself, or on a loop device where the sector size is another."""
     target = image
     if loop_sector:
-        target = ntfs_image.run('losetup', '-f', '--show', '-b', loop_sector, image).decode().strip()
+        shown = ntfs_image.run('losetup', '-f', '--show', '-b', loop_sector, image)
+        target = shown.decode().strip()
     try:
         subprocess.run([ntfs_image.find_program('sfdisk'), '-q', '--no-reread', target],
                        input=script.encode(), check=True, stdout=subprocess.DEVNULL,

@@ -88,7 +88,8 @@ class Comparison:
         for key, value in (('size', item['size']), ('generation', item['generation']),
                            ('crc32c', item['crc32c'])):
             if str(line.get(key)) != value:
-                self.problem(row, 'the line says %s %s, the bucket %s' % (key, line.get(key), value))
+                self.problem(row, 'the line says %s %s, the bucket %s'
+                             % (key, line.get(key), value))
         if int(item['size']) != row.size:
             self.problem(row, 'object of %s bytes, wanted %d' % (item['size'], row.size))
         elif self.sha256(name) != row.sha256:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Fixtures: the local Cloud Storage, winch, and images; each test skips when its need is missing.
 
-Environment: WINCH and FAKE_GCS name other binaries than those of build/, WINCH_SHARED the folder with
-images of real Windows (else ../shared beside the checkout), WINCH_IMAGES a folder to keep images in.
+Environment: WINCH and FAKE_GCS name other binaries than those of build/, WINCH_SHARED the folder
+with images of real Windows (else ../shared beside the checkout), WINCH_IMAGES a folder to keep images in.
 """
 import hashlib
 import os
@@ -21,8 +21,8 @@ import ntfs_image                           # noqa: E402
 from local_storage import LocalStorage      # noqa: E402
 from winch_program import Winch             # noqa: E402
 
-# One large file, files of middle size, 1,200 small ones: mkimages.py makes move.img of it. With parts
-# of 2 MiB the large one becomes a tree of three composes.
+# One large file, files of middle size, 1,200 small ones: mkimages.py makes move.img of it. With
+# parts of 2 MiB the large one becomes a tree of three composes.
 MOVE = ('move', 1200, 72 << 20)
 # Filled by test_images.py, printed at the end.
 TABLE = []
@@ -108,7 +108,7 @@ class ImageStore:
         return os.path.join(self.folder, name)
 
     def get(self, name, *maker):
-        """Path of `name`; made by mkimages.py with `maker` (default: the name) if it is not here."""
+        """Path of `name`; made by mkimages.py with `maker` (default: the name) if not here."""
         path = self.path(name + '.img')
         if not os.path.exists(path):
             make_images(self.folder, *(maker or (name,)))

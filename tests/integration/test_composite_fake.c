@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Composite objects against fake-gcs: many workers, every kind of interruption, damaged leftovers. */
+/* Composite objects against fake-gcs: many workers, every kind of interruption, damaged leftovers.
+ */
 #include "composite_world.h"
 
 static void test_workers(void **state)

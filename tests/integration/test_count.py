@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The count: winch's numbers against a counter that shares nothing with it, and its own manifest."""
+"""The count: winch's numbers against a counter that shares nothing with it, and its manifest."""
 import collections
 
 import pytest

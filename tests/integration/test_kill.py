@@ -62,7 +62,7 @@ def data_missing(storage, reference):
 
 
 def kill_after_bytes(storage, winch, image, count):
-    """Start a run and kill it once the server has received `count` more bytes. True if it worked."""
+    """Start a run; kill it once the server has received `count` more bytes. True if it worked."""
     before = storage.stats()['received_bytes']
     running = winch.start(storage, image, DESTINATION, *OPTIONS)
     reached = storage.wait_until(lambda s: s['received_bytes'] >= before + count, HELD_SECONDS,

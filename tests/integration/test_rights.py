@@ -59,7 +59,7 @@ def test_fresh_bucket(rights, composites, start_storage, winch, images, image, b
 
 
 def test_create_only_again(start_storage, winch, images, image, bucket_folder):
-    """Without get nobody can say what stands there: present-unverified, exit 3, nothing replaced."""
+    """Without get nobody can say what is there: present-unverified, exit 3, nothing replaced."""
     storage = with_rights(start_storage, bucket_folder, 'create')
     first = winch.migrate(storage, image, DESTINATION, *OPTIONS)
     second = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=3)

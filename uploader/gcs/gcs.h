@@ -15,7 +15,8 @@
 #define GCS_METADATA_MAX 8192       /* bytes of custom metadata, keys and values */
 
 /* Where the API is. STORAGE_EMULATOR_HOST (scheme optional; never gets a token), else
- * CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE (any path is cut), else https://storage.googleapis.com. */
+ * CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE (any path is cut), else https://storage.googleapis.com.
+ */
 struct gcs_endpoint {
     char url[512]; /* scheme://host[:port], no final slash */
     bool is_emulator;
@@ -98,7 +99,8 @@ struct gcs_source {
     const char *name;
     uint64_t generation;
 };
-/* At most GCS_COMPOSE_MAX sources, each pinned to its generation. Waits up to 300 s for the reply. */
+/* At most GCS_COMPOSE_MAX sources, each pinned to its generation. Waits up to 300 s for the reply.
+ */
 enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *write,
                             const struct gcs_source *sources, size_t count,
                             struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
@@ -111,7 +113,8 @@ enum gcs_answer gcs_delete(struct gcs_client *client, const char *name, uint64_t
 enum gcs_answer gcs_get(struct gcs_client *client, const char *name, struct gcs_object *ret_object,
                         struct error *err) WARN_UNUSED;
 
-/* The bytes [offset, offset+length) of one generation (0 = live) to `sink`; length 0 = to the end. */
+/* The bytes [offset, offset+length) of one generation (0 = live) to `sink`; length 0 = to the end.
+ */
 enum gcs_answer gcs_read(struct gcs_client *client, const char *name, uint64_t generation,
                          uint64_t offset, uint64_t length,
                          int (*sink)(void *self, const void *bytes, size_t len, struct error *err),

@@ -3,8 +3,8 @@
  * upload: bytes in, proven objects out; never asks where the bytes come from. Three ways: small (in
  * memory, checksum sent along), whole (one streamed request, checksum compared with the reply) and
  * composite (parts from many workers, composed as a tree). Whatever way: an object is reported as
- * done only when the crc32c of the bytes read equals the crc32c that the server states for the final
- * object. Lost replies are resolved by looking. docs/uploads.md explains the rules.
+ * done only when the crc32c of the bytes read equals the crc32c that the server states for the
+ * final object. Lost replies are resolved by looking. docs/uploads.md explains the rules.
  */
 #ifndef WINCH_UPLOAD_H
 #define WINCH_UPLOAD_H
@@ -26,11 +26,11 @@ enum upload_if_exists {
 };
 
 struct upload_settings {
-    struct gcs_settings gcs;       /* http.on_try is set by the engine */
-    unsigned connections;          /* workers that may be inside a request at once */
-    const char *storage_class;     /* or NULL */
+    struct gcs_settings gcs;   /* http.on_try is set by the engine */
+    unsigned connections;      /* workers that may be inside a request at once */
+    const char *storage_class; /* or NULL */
     enum upload_if_exists if_exists;
-    unsigned rights;               /* gcs_right bits; from gcs_test_rights, or all when unknown */
+    unsigned rights; /* gcs_right bits; from gcs_test_rights, or all when unknown */
     /* Runs whose objects may be replaced (unfinished runs of the same source in an older state),
      * as the metadata key winch-run names them. Borrowed. */
     const char *const *superseded_runs;
@@ -44,15 +44,15 @@ struct upload_settings {
 
 /* Counters since the start, all monotonic. Times are summed over workers. */
 struct upload_counters {
-    uint64_t requests;      /* tries, whatever became of them */
+    uint64_t requests; /* tries, whatever became of them */
     uint64_t retries;
     uint64_t bytes_acknowledged; /* media bytes that the server confirmed */
     uint64_t bytes_sent;
-    uint64_t read_ns;       /* inside source reads */
-    uint64_t request_ns;    /* inside requests, reads taken off */
-    uint64_t window_wait_ns;/* waiting for a place in the window */
-    unsigned window;        /* places now */
-    unsigned throttled;     /* how often a 429 or 503 shrank the window */
+    uint64_t read_ns;        /* inside source reads */
+    uint64_t request_ns;     /* inside requests, reads taken off */
+    uint64_t window_wait_ns; /* waiting for a place in the window */
+    unsigned window;         /* places now */
+    unsigned throttled;      /* how often a 429 or 503 shrank the window */
 };
 
 /* Shared by all workers; every function on it is thread-safe. */
@@ -92,19 +92,20 @@ struct upload_source {
 struct upload_result {
     uint64_t generation;
     uint64_t size_bytes;
-    uint32_t crc32c;        /* of the bytes read, equal to the server's */
-    bool already_present;   /* equal object found, nothing sent for it now */
+    uint32_t crc32c;      /* of the bytes read, equal to the server's */
+    bool already_present; /* equal object found, nothing sent for it now */
     bool replaced;
 };
 
 /* Bytes in memory, at most UPLOAD_SMALL_MAX. With a listing: an equal object is not sent again.
- * Both: 0, or -1 with err FAIL_ENTRY "conflict", "present-unverified" (exists, and no right to look),
- * "upload-refused", RETRY, STOP_RUN, CANCELLED, or the source's own error. */
+ * Both: 0, or -1 with err FAIL_ENTRY "conflict", "present-unverified" (exists, and no right to
+ * look), "upload-refused", RETRY, STOP_RUN, CANCELLED, or the source's own error. */
 int upload_small(struct uploader *uploader, const struct upload_object *object, const void *bytes,
                  size_t len, struct upload_result *ret_result, struct error *err) WARN_UNUSED;
 
-/* One streamed request of any size up to GCS_OBJECT_MAX; crc32c of what was read against the reply; on
- * a difference that generation is deleted and the stream read and sent again, three times in all. */
+/* One streamed request of any size up to GCS_OBJECT_MAX; crc32c of what was read against the reply;
+ * on a difference that generation is deleted and the stream read and sent again, three times in
+ * all. */
 int upload_whole(struct uploader *uploader, const struct upload_object *object,
                  const struct upload_source *source, struct upload_result *ret_result,
                  struct error *err) WARN_UNUSED;
@@ -116,8 +117,8 @@ int upload_control(struct uploader *uploader, const struct upload_object *object
 
 /* ---- composite ---------------------------------------------------------------------------- */
 
-/* A stream on its way as parts. Level 0 nodes are parts; a node of level n+1 is composed of up to 32
- * nodes of level n; the one node of the top level is the object itself. Names are deterministic:
+/* A stream on its way as parts. Level 0 nodes are parts; a node of level n+1 is composed of up to
+ * 32 nodes of level n; the one node of the top level is the object itself. Names are deterministic:
  * parts_prefix + OFFSET-LENGTH, with .cN appended for level N. Thread-safe. */
 struct upload_composite;
 
@@ -137,10 +138,10 @@ void upload_composite_free(struct upload_composite *composite);
 void upload_composite_hint(struct upload_composite *composite, unsigned level, uint32_t index,
                            uint64_t generation, uint32_t crc32c);
 
-/* Look what an earlier session left (destination, nodes at every level) by listing, or by single looks
- * where listing is not allowed. Nodes whose checksum a hint knows are done; of others the bytes are
- * read again when their parts are claimed and compared instead of sent. Leftover sources of nodes
- * that exist are deleted. Call once, before the first claim, for a resumed stream. */
+/* Look what an earlier session left (destination, nodes at every level) by listing, or by single
+ * looks where listing is not allowed. Nodes whose checksum a hint knows are done; of others the
+ * bytes are read again when their parts are claimed and compared instead of sent. Leftover sources
+ * of nodes that exist are deleted. Call once, before the first claim, for a resumed stream. */
 int upload_composite_survey(struct uploader *uploader, struct upload_composite *composite,
                             struct error *err) WARN_UNUSED;
 
@@ -150,9 +151,9 @@ bool upload_composite_claim(struct upload_composite *composite, uint32_t *ret_in
 enum upload_progress {
     UPLOAD_GOING_ON, /* other parts are outstanding */
     UPLOAD_COMPLETE, /* this call finished the object: ret_result is filled, parts are deleted */
-    UPLOAD_FAILED,   /* this call was the last outstanding one of a failed composite: err is the first
-                        failure's; parts were removed as far as the rights allow, except after
-                        RETRY, STOP_RUN and CANCELLED, where they stay for the resume */
+    UPLOAD_FAILED, /* this call was the last outstanding one of a failed composite: err is the first
+                      failure's; parts were removed as far as the rights allow, except after
+                      RETRY, STOP_RUN and CANCELLED, where they stay for the resume */
 };
 
 /* Send (or prove) one claimed part, then compose what became complete, upwards. `source` is the

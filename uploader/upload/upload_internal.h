@@ -107,7 +107,8 @@ enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name, 
                                    struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_list(struct uploader *uploader, const struct gcs_listing *listing,
                                  struct error *err) WARN_UNUSED;
-/* Make sure that this generation is gone. -1 when it is not: STOP_RUN, exit 4 for a missing right. */
+/* Make sure that this generation is gone. -1 when it is not: STOP_RUN, exit 4 for a missing right.
+ */
 int upload_delete_exactly(struct uploader *uploader, const char *name, uint64_t generation,
                           struct error *err) WARN_UNUSED;
 /* Is the object just written what was read? Looks once when the reply lacked the checksum; an
