@@ -40,7 +40,8 @@ struct http_body http_memory_body(struct http_memory *memory);
 /* Gives the value of the Authorization header ("Bearer …") into `buf`. `refresh`: the server
  * refused the last one (401), get a new one; `buf` then holds the refused value, so that many
  * clients refused at once need one new token only. An empty string means: send none. Must be safe
- * to call from every client's thread. An error of any kind ends the request. */
+ * to call from every client's thread. An error ends the request; but a RETRY error, once this
+ * client has had a token, is waited out like a missing reply. */
 struct http_credentials {
     int (*authorization)(void *self, bool refresh, char *buf, size_t len, struct error *err);
     void *self;
@@ -60,7 +61,9 @@ struct http_settings {
     const char *ca_file;                 /* NULL: the system's */
     bool no_proxy;                       /* true for the metadata server */
     const _Atomic bool *cancel;          /* raised: every wait ends within 200 ms; may be NULL */
-    uint64_t give_up_ms;                 /* no further try starts later than this; 0 = 1 hour */
+    /* No further try starts later than this; 0 = 1 hour. Counted from the call's beginning, or
+     * from the end of a try that brought clearly more of the body across than those before. */
+    uint64_t give_up_ms;
     uint64_t backoff_first_ms;           /* 0 = 1,000; the longest backoff is 32 times as much */
     struct http_credentials credentials; /* authorization NULL: none */
     void (*on_try)(void *self, const struct http_try *try_made); /* may be NULL */

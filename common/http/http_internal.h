@@ -97,8 +97,11 @@ struct http_call {
     bool streamed; /* the body comes through body->read during the try */
     char token[37];
     uint64_t started_ms;
+    uint64_t trouble_ms;     /* give_up_ms counts from here: note_progress() */
+    uint64_t furthest_bytes; /* of the body, by the try that trouble_ms stands for */
     unsigned tries;
     bool unanswered;
+    bool token_missing; /* the credentials cannot be had now, but were before */
     bool refresh;   /* ask for new credentials before the next try */
     bool refreshed; /* done once already */
     bool authorized;
@@ -123,6 +126,7 @@ struct http_client {
     struct text header_text; /* request headers, each NUL-terminated; nodes point into it */
     struct curl_slist header_nodes[HTTP_HEADERS_MAX];
     char authorization[HTTP_AUTHORIZATION_MAX];
+    bool had_token; /* the credentials worked once: without them now, the network is at fault */
     void *flat_body; /* HTTP_FLAT_BODY_MAX bytes, allocated on first use */
 
     struct text reply_text;

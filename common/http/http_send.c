@@ -7,6 +7,9 @@
 #include "http/http_internal.h"
 
 enum { DESCRIBED_MAX = 400 }; /* of host and path in a message */
+/* A try that brings this share of a body further than any before it renews the time to give up:
+ * hours of sending are not trouble. At most so often, or a call might never end. */
+enum { PROGRESS_STEPS = 16 };
 
 enum step { STEP_FINAL, STEP_RETRY, STEP_AT_ONCE, STEP_FAILED };
 
@@ -15,6 +18,7 @@ static int flatten_body(struct http_client *client, struct http_call *call, stru
 static int prepare_try(struct http_client *client, struct http_call *call, struct error *err);
 static int authorize(struct http_client *client, struct http_call *call, struct error *err);
 static void report_try(struct http_client *client, const struct http_call *call);
+static void note_progress(struct http_client *client, struct http_call *call);
 static enum step next_step(struct http_client *client, struct http_call *call,
                            enum http_outcome outcome, struct error *err);
 static enum step after_401(struct http_call *call, struct error *err);
@@ -27,17 +31,22 @@ static int add_place(const struct http_call *call, struct error *err);
 int http_send(struct http_client *client, const struct http_request *request,
               struct http_reply *ret_reply, struct error *err)
 {
-    struct http_call call = {.request = request, .started_ms = clock_monotonic_ms()};
+    uint64_t now_ms = clock_monotonic_ms();
+    struct http_call call = {.request = request, .started_ms = now_ms, .trouble_ms = now_ms};
     if (start_call(client, &call, err) != 0) {
         return -1;
     }
     for (;;) {
         call.tries++;
         if (prepare_try(client, &call, err) != 0) {
-            return -1;
+            if (!call.token_missing || wait_before_retry(client, &call, err) != 0) {
+                return -1;
+            }
+            continue;
         }
         enum http_outcome outcome = http_try_once(client, &call);
         report_try(client, &call);
+        note_progress(client, &call);
         switch (next_step(client, &call, outcome, err)) {
         case STEP_FINAL:
             hand_over(client, &call, ret_reply);
@@ -119,6 +128,7 @@ static int prepare_try(struct http_client *client, struct http_call *call, struc
 {
     const struct http_request *request = call->request;
     const _Atomic bool *cancel = client->settings.cancel;
+    call->token_missing = false;
     if (cancel != NULL && *cancel) {
         return error_cancelled(err);
     }
@@ -148,13 +158,23 @@ static int authorize(struct http_client *client, struct http_call *call, struct 
     if (!refresh) {
         client->authorization[0] = '\0';
     }
+    struct error local = {0};
     if (credentials->authorization(credentials->self, refresh, client->authorization,
-                                   sizeof(client->authorization), err) != 0) {
+                                   sizeof(client->authorization), &local) != 0) {
+        call->refresh = refresh;
+        call->token_missing = local.kind == ERROR_RETRY && client->had_token;
+        client->attempt.retry_after_ms = 0;
+        (void)snprintf(client->attempt.cause, sizeof(client->attempt.cause), "%.300s",
+                       local.message);
+        if (err != NULL) {
+            *err = local;
+        }
         return -1;
     }
     if (client->authorization[0] == '\0') {
         return 0;
     }
+    client->had_token = true;
     if (!call->origin.https && !call->origin.loopback) {
         (void)error_stop(err, EXIT_STATUS_RIGHTS,
                          "an access token is not sent over plain http; use an https endpoint");
@@ -181,6 +201,15 @@ static void report_try(struct http_client *client, const struct http_call *call)
                   call->request->method, (int)call->origin.shown_len, call->origin.shown,
                   made.number, made.status, (unsigned long long)made.elapsed_ms,
                   (unsigned long long)made.sent_bytes, attempt->cause);
+    }
+}
+
+static void note_progress(struct http_client *client, struct http_call *call)
+{
+    uint64_t step = call->body_bytes / PROGRESS_STEPS;
+    if (client->attempt.sent_bytes > call->furthest_bytes + step) {
+        call->furthest_bytes = client->attempt.sent_bytes;
+        call->trouble_ms = clock_monotonic_ms();
     }
 }
 
@@ -261,11 +290,12 @@ static int wait_before_retry(struct http_client *client, const struct http_call 
     if (wait_ms < asked_ms) {
         wait_ms = asked_ms;
     }
-    uint64_t elapsed_ms = clock_monotonic_ms() - call->started_ms;
+    uint64_t now_ms = clock_monotonic_ms();
     unsigned max_tries = call->request->max_tries;
-    if ((max_tries > 0 && call->tries >= max_tries) || elapsed_ms + wait_ms > timing->give_up_ms) {
+    if ((max_tries > 0 && call->tries >= max_tries) ||
+        now_ms - call->trouble_ms + wait_ms > timing->give_up_ms) {
         char elapsed[32];
-        format_duration(elapsed_ms, elapsed);
+        format_duration(now_ms - call->started_ms, elapsed);
         (void)error_retry(err, "no final answer after %u %s in %s, the last: %s", call->tries,
                           call->tries == 1 ? "try" : "tries", elapsed, attempt->cause);
         return add_place(call, err);

@@ -24,6 +24,7 @@ enum http_outcome http_try_once(struct http_client *client, const struct http_ca
 {
     struct http_attempt *attempt = &client->attempt;
     struct text early = attempt->early;
+    text_reset(&early); /* what an earlier request was told is no answer to this one */
     *attempt = (struct http_attempt){.early = early, .started_ms = clock_monotonic_ms()};
     attempt->checked_ms = attempt->started_ms;
     client->curl_error[0] = '\0';

@@ -112,6 +112,7 @@ enum catalog_stream_flag {
     CATALOG_STREAM_ALL_VALID = 1 << 4,
     CATALOG_STREAM_FLAGS = 1 << 5,
     CATALOG_STREAM_ELSEWHERE = 1 << 6, /* record is not the entry's own */
+    CATALOG_STREAM_LOST = 1 << 7,
 };
 
 #define CATALOG_SPACE_DOS 2

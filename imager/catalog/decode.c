@@ -174,6 +174,7 @@ static void take_stream(const struct catalog *catalog, struct varint_cursor *in,
         .form = (enum volume_form)(head & CATALOG_STREAM_FORM),
         .name_len = varint_take_byte(in),
         .record = own_record,
+        .lost = (head & CATALOG_STREAM_LOST) != 0,
     };
     stream->name = take_units(in, room, stream->name_len);
     stream->size_bytes = varint_take(in);

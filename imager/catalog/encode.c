@@ -168,7 +168,8 @@ static uint8_t *put_stream(uint8_t *out, const struct volume_stream *stream, uin
                        (problem > 0 ? CATALOG_STREAM_PROBLEM : 0U) |
                        (all_valid ? CATALOG_STREAM_ALL_VALID : 0U) |
                        (stream->attribute_flags != 0 ? CATALOG_STREAM_FLAGS : 0U) |
-                       (elsewhere ? CATALOG_STREAM_ELSEWHERE : 0U));
+                       (elsewhere ? CATALOG_STREAM_ELSEWHERE : 0U) |
+                       (stream->lost ? CATALOG_STREAM_LOST : 0U));
     *out++ = stream->name_len;
     out = put_units(out, stream->name, stream->name_len);
     out = varint_put(out, stream->size_bytes);

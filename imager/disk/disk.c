@@ -16,6 +16,8 @@
 #define SECTOR_BYTES_LARGE 4096
 /* One pread takes at most this much: Linux itself stops a read short of 2 GiB. */
 #define READ_MAX_BYTES (UINT64_C(1) << 30)
+/* No errno: the read met an end of file before the size that the disk had when it was opened. */
+#define CAUSE_ENDED (-1)
 
 static int open_path(struct disk *disk, struct error *err);
 static int find_size(struct disk *disk, const struct stat *st, struct error *err);
@@ -211,7 +213,7 @@ static int read_some(struct disk *disk, uint64_t offset, void *buf, size_t len, 
         if (count < 0) {
             cause = errno;
         } else if (count == 0) {
-            cause = ENODATA; /* the file was cut while it is open */
+            cause = CAUSE_ENDED;
         }
     }
     blocked_end(&disk->blocked, slot, start_ns, offset);
@@ -221,25 +223,31 @@ static int read_some(struct disk *disk, uint64_t offset, void *buf, size_t len, 
 
 static int fail_read(struct disk *disk, uint64_t offset, int cause, struct error *err)
 {
-    bool gone = cause == ENODEV || cause == ENXIO || cause == ENOMEDIUM ||
-                (cause == EIO && reads_nowhere(disk));
-
+    /* A device that was detached has size 0, and an image that was cut is no longer the source that
+     * the run began with: neither is the fault of one entry. */
+    if (cause == CAUSE_ENDED) {
+        return error_stop(err, EXIT_STATUS_SOURCE,
+                          "%s: ends at byte %llu or before, it was longer when it was opened: the "
+                          "device is gone or the image was cut; attach it and run the same command "
+                          "again",
+                          disk->path, (unsigned long long)offset);
+    }
+    if (cause == ENOMEM) {
+        return error_memory(err, disk->path);
+    }
+    bool gone = cause == ENODEV || cause == ENXIO || cause == ENOMEDIUM || reads_nowhere(disk);
     if (gone) {
         return error_stop(err, EXIT_STATUS_SOURCE,
                           "%s: the device is gone (%s at byte %llu); attach it and run the same "
                           "command again",
                           disk->path, strerror(cause), (unsigned long long)offset);
     }
-    if (cause == ENODATA) {
-        return error_entry(err, "bad-sector",
-                           "%s: the image ends at byte %llu, it was longer before", disk->path,
-                           (unsigned long long)offset);
-    }
     return error_entry(err, "bad-sector", "%s: cannot read at byte %llu: %s", disk->path,
                        (unsigned long long)offset, strerror(cause));
 }
 
-/* A device that fails at its start, its middle and its end is gone, whatever its errno says. */
+/* A device that fails at its start, its middle and its end is gone, whatever its errno says. What
+ * the kernel still holds in memory of these places says nothing about the device. */
 static bool reads_nowhere(struct disk *disk)
 {
     uint64_t last = disk->size_bytes - 1;
@@ -248,7 +256,8 @@ static bool reads_nowhere(struct disk *disk)
     for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         uint8_t byte = 0;
         ssize_t count = 0;
-        if (read_some(disk, places[i], &byte, 1, &count) != EIO) {
+        (void)posix_fadvise(disk->fd, (off_t)places[i], 1, POSIX_FADV_DONTNEED); /* a hint */
+        if (read_some(disk, places[i], &byte, 1, &count) == 0) {
             return false;
         }
     }

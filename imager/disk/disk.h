@@ -22,8 +22,8 @@ uint64_t disk_size_bytes(const struct disk *disk);
 uint32_t disk_sector_bytes(const struct disk *disk);
 
 /* Exactly `len` bytes at `offset`; any alignment. Thread: any. Fails beyond the end, or on a read
- * error, as FAIL_ENTRY "bad-sector" naming device and offset; a vanished device (ENODEV, ENXIO, or
- * EIO at every place) as STOP_RUN exit 6. */
+ * error, as FAIL_ENTRY "bad-sector" naming device and offset; a vanished device (ENODEV, ENXIO, an
+ * end where there was none, or errors at every place) as STOP_RUN exit 6. */
 int disk_read(struct disk *disk, uint64_t offset, void *buf, size_t len,
               struct error *err) WARN_UNUSED;
 
@@ -39,6 +39,7 @@ uint64_t disk_blocked_ms(struct disk *disk, uint64_t *ret_offset);
 /* ---- what stands on it ------------------------------------------------------------------- */
 
 enum disk_content {
+    DISK_UNKNOWN, /* first, so that what was never looked at is not taken for a volume */
     DISK_NTFS,
     DISK_BITLOCKER,
     DISK_DYNAMIC, /* Windows dynamic disk (LDM), MBR type 0x42 or GPT LDM types */
@@ -48,7 +49,6 @@ enum disk_content {
     DISK_CONTAINER, /* VHD, VHDX, qcow2, VMDK file instead of a raw image */
     DISK_OTHER,     /* another file system or RAID member that libblkid names */
     DISK_EMPTY,     /* all zeros at the start */
-    DISK_UNKNOWN,
     DISK_UNREADABLE,
 };
 

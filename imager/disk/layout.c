@@ -9,6 +9,7 @@
 
 #define MBR_TYPE_PROTECTIVE 0xEE
 #define VHD_FOOTER_BYTES 512
+#define HEAD_PIECE_BYTES 512
 
 static int read_table(struct disk *disk, const uint8_t *head, size_t len,
                       struct disk_layout *layout, struct error *err);
@@ -19,6 +20,8 @@ static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes);
 static void look_at_partition(struct disk *disk, bool has_private_header,
                               struct disk_partition *partition);
 static bool has_private_header(struct disk *disk);
+static int read_head(struct disk *disk, uint64_t offset, uint8_t *head, size_t len,
+                     bool *ret_first_good, bool *ret_all_good, struct error *err);
 
 int disk_read_layout(struct disk *disk, struct disk_layout *ret_layout, struct error *err)
 {
@@ -34,7 +37,9 @@ int disk_read_layout(struct disk *disk, struct disk_layout *ret_layout, struct e
     if (head == NULL || layout.partitions == NULL) {
         return error_memory(err, disk->path);
     }
-    if (disk_read(disk, 0, head, len, err) != 0) {
+    bool first_good = false;
+    bool all_good = false;
+    if (read_head(disk, 0, head, len, &first_good, &all_good, err) != 0) {
         (void)error_add(err, "partition table");
         if (err != NULL) {
             err->kind = ERROR_STOP_RUN;
@@ -91,8 +96,11 @@ static int read_table(struct disk *disk, const uint8_t *head, size_t len,
 {
     struct disk_partition bare = {0};
 
-    /* A boot sector ends with the same two bytes as a partition table, so it is looked at first. */
+    /* A boot sector ends with the same two bytes as a partition table, so it is looked at first. It
+     * may be left over from before the disk was partitioned: behind one that counts there is more
+     * boot code and no GPT. */
     if (content_recognise(head, len, &bare)) {
+        (void)use_own_gpt(disk, 1, layout); /* without one it is a bare volume */
         return 0;
     }
     if (probe_table(disk, layout, err) != 0) {
@@ -197,7 +205,6 @@ static void look_at_partition(struct disk *disk, bool dynamic, struct disk_parti
         add_overflows(partition->offset_bytes, partition->size_bytes, &end) ||
         end > disk->size_bytes;
 
-    partition->content = DISK_UNKNOWN; /* and not the enum's first value */
     if (content_by_type(partition, dynamic)) {
         return;
     }
@@ -205,9 +212,12 @@ static void look_at_partition(struct disk *disk, bool dynamic, struct disk_parti
         partition->offset_bytes < disk->size_bytes ? disk->size_bytes - partition->offset_bytes : 0;
     uint64_t size = partition->size_bytes < room ? partition->size_bytes : room;
     size_t len = size < CONTENT_HEAD_BYTES ? (size_t)size : CONTENT_HEAD_BYTES;
-    CLEANUP_FREE uint8_t *head = malloc(CONTENT_HEAD_BYTES);
+    CLEANUP_FREE uint8_t *head = calloc(1, CONTENT_HEAD_BYTES);
+    bool first_good = false;
+    bool all_good = false;
     if (head == NULL || len == 0 ||
-        disk_read(disk, partition->offset_bytes, head, len, NULL) != 0) {
+        read_head(disk, partition->offset_bytes, head, len, &first_good, &all_good, NULL) != 0 ||
+        !first_good) {
         content_set(partition, DISK_UNREADABLE, "unreadable",
                     len == 0 ? "lies behind the end of the device: the image is cut off"
                              : "its first bytes cannot be read: make a copy of the disk with "
@@ -223,7 +233,7 @@ static void look_at_partition(struct disk *disk, bool dynamic, struct disk_parti
     if (probe_content(disk, partition)) {
         return;
     }
-    if (content_is_zero(head, len)) {
+    if (all_good && content_is_zero(head, len)) {
         content_set(partition, DISK_EMPTY, "empty", "only zeros: it was never formatted");
     } else {
         content_set(partition, DISK_UNKNOWN, "unknown", damaged);
@@ -236,4 +246,38 @@ static bool has_private_header(struct disk *disk)
 
     return disk_read(disk, CONTENT_PRIVATE_HEADER_OFFSET, sector, sizeof(sector), NULL) == 0 &&
            content_is_private_header(sector);
+}
+
+/* The first bytes of the disk or of a partition. One bad sector there must not hide the rest: what
+ * cannot be read is zero. Fails when nothing can be read. */
+static int read_head(struct disk *disk, uint64_t offset, uint8_t *head, size_t len,
+                     bool *ret_first_good, bool *ret_all_good, struct error *err)
+{
+    struct error cause = {0};
+    size_t good = 0;
+
+    if (disk_read(disk, offset, head, len, &cause) == 0) {
+        *ret_first_good = true;
+        *ret_all_good = true;
+        return 0;
+    }
+    for (size_t at = 0; at < len && cause.kind == ERROR_FAIL_ENTRY; at += HEAD_PIECE_BYTES) {
+        size_t piece = len - at < HEAD_PIECE_BYTES ? len - at : HEAD_PIECE_BYTES;
+        struct error ignored = {0};
+        if (disk_read(disk, offset + at, head + at, piece, &ignored) == 0) {
+            *ret_first_good = *ret_first_good || at == 0;
+            good++;
+        } else if (ignored.kind != ERROR_FAIL_ENTRY) {
+            cause = ignored;
+        } else {
+            memset(head + at, 0, piece);
+        }
+    }
+    if (good > 0 && cause.kind == ERROR_FAIL_ENTRY) {
+        return 0;
+    }
+    if (err != NULL) {
+        *err = cause;
+    }
+    return -1;
 }

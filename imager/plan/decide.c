@@ -7,6 +7,7 @@
 
 #define TAG_SIS 0x80000007U
 #define ATTRIBUTE_FLAG_ENCRYPTED 0x4000U
+#define ATTRIBUTE_REPARSE_POINT 0x400U /* of $STANDARD_INFORMATION */
 
 static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
     [PLAN_CODE_SEND] = {PLAN_SEND, NULL, NULL},
@@ -23,6 +24,12 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                               "alternate streams are left out by --streams none"},
     [PLAN_CODE_BAD_RECORD] = {PLAN_FAILED, REASON_BAD_RECORD, "the $MFT record is damaged"},
     [PLAN_CODE_NO_DATA] = {PLAN_FAILED, REASON_BAD_RECORD, "the file has no data attribute"},
+    [PLAN_CODE_LOST_DATA] = {PLAN_FAILED, REASON_BAD_RECORD,
+                             "what the $MFT says about this data is damaged: pieces are missing, or "
+                             "there twice, or a size is wrong"},
+    [PLAN_CODE_LOST_REPARSE] = {PLAN_FAILED, REASON_BAD_RECORD,
+                                "marked as a reparse point, but the reparse data is missing; the "
+                                "content is not, or not wholly, here"},
     [PLAN_CODE_DIRECTORY_DATA] = {PLAN_FAILED, REASON_BAD_RECORD,
                                   "a directory cannot have data without a stream name"},
     [PLAN_CODE_TOO_MANY_STREAMS] = {PLAN_FAILED, REASON_BAD_RECORD,
@@ -48,6 +55,7 @@ static const uint16_t wof_stream[] = {'W', 'o', 'f', 'C', 'o', 'm', 'p', 'r', 'e
 
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry);
 static bool is_directory(const struct volume_entry *entry);
+static bool is_lost(const struct volume_stream *stream);
 static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
                                     const struct volume_stream *unnamed);
 static enum plan_code decide_data(const struct volume_stream *stream);
@@ -74,13 +82,14 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
     }
     const struct volume_stream *unnamed = find_unnamed(entry);
     bool link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
-    if (link && (directory || unnamed == NULL || !plan_data_any(unnamed))) {
+    bool lost = unnamed != NULL && is_lost(unnamed);
+    if (link && (directory || unnamed == NULL || (!lost && !plan_data_any(unnamed)))) {
         return around->included ? PLAN_CODE_LINK : PLAN_CODE_NOT_INCLUDED;
     }
     if (directory) {
         return around->included ? PLAN_CODE_DIRECTORY : PLAN_CODE_DIRECTORY_BARE;
     }
-    if (unnamed != NULL &&
+    if (unnamed != NULL && !lost &&
         (unnamed->size_bytes < plan->min_size_bytes ||
          (plan->max_size_bytes != 0 && unnamed->size_bytes > plan->max_size_bytes))) {
         return PLAN_CODE_OTHER_SIZE;
@@ -162,6 +171,13 @@ static bool is_directory(const struct volume_entry *entry)
     return entry->directory || entry->unnamed_directory_index_bytes != 0;
 }
 
+/* No reader would look at a stream without bytes, so that its problem would pass for an empty
+ * file. */
+static bool is_lost(const struct volume_stream *stream)
+{
+    return stream->problem != NULL && (stream->lost || stream->size_bytes == 0);
+}
+
 static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
                                     const struct volume_stream *unnamed)
 {
@@ -170,6 +186,11 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
     }
     bool present = unnamed != NULL && plan_data_present(entry, unnamed, plan->cluster_bytes);
     switch (plan_classify_reparse(entry->reparse_tag)) {
+    case PLAN_REPARSE_NONE:
+        /* It may have been any of those below, whose streams read as zeros. */
+        return !present && (entry->file_attributes & ATTRIBUTE_REPARSE_POINT) != 0
+                   ? PLAN_CODE_LOST_REPARSE
+                   : PLAN_CODE_SEND;
     case PLAN_REPARSE_WOF:
         return PLAN_CODE_WOF;
     case PLAN_REPARSE_DEDUP:
@@ -178,7 +199,6 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
         return present ? PLAN_CODE_SEND : PLAN_CODE_CLOUD;
     case PLAN_REPARSE_OTHER:
         return present ? PLAN_CODE_SEND : PLAN_CODE_REPARSE;
-    case PLAN_REPARSE_NONE:
     case PLAN_REPARSE_LINK: /* one with data of its own: nothing else would keep them */
         break;
     }
@@ -190,6 +210,9 @@ static enum plan_code decide_data(const struct volume_stream *stream)
     if (stream->form == VOLUME_EFS || (stream->attribute_flags & ATTRIBUTE_FLAG_ENCRYPTED) != 0) {
         return PLAN_CODE_EFS;
     }
+    if (is_lost(stream)) {
+        return PLAN_CODE_LOST_DATA;
+    }
     return stream->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_SEND;
 }
 
@@ -197,7 +220,8 @@ static enum plan_code decide_data(const struct volume_stream *stream)
 static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
                                      const struct volume_stream *stream)
 {
-    return is_directory(entry) && stream->size_bytes > 0 ? PLAN_CODE_DIRECTORY_DATA : code;
+    bool has_data = stream->size_bytes > 0 || is_lost(stream);
+    return is_directory(entry) && has_data ? PLAN_CODE_DIRECTORY_DATA : code;
 }
 
 static bool is_wof_stream(const struct volume_stream *stream)

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "run/control.h"
 #include "run/manifest.h"
 
 static void add_prefix(const struct run *run, const char *tail, struct text *text)
@@ -216,15 +217,20 @@ static int commit(struct run *run, const struct manifest_index *index, struct er
 {
     CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
     CLEANUP_TEXT struct text json = TEXT_INIT(4 << 20);
-    struct upload_result result;
+    bool taken = false;
     run_control_name(run, run->identity.run, "run.json", &name);
     spell_run(run, index, &json);
     if (name.failed || json.failed) {
         return error_memory(err, "run.json");
     }
-    struct upload_object object = {.name = name.data, .content_type = "application/json"};
-    if (upload_control(run->uploader, &object, json.data, json.len, &result, err) != 0) {
+    if (control_upload_fixed(run, "run.json", "application/json", json.data, json.len, &taken,
+                             err) != 0) {
         return -1;
+    }
+    if (taken) {
+        run_warn(run,
+                 "run.json was written by an earlier session of this run and may not be looked "
+                 "at; it was left as it is");
     }
     (void)snprintf(run->summary->report_object, sizeof(run->summary->report_object), "gs://%s/%s",
                    run->url.bucket, name.data);

@@ -8,6 +8,7 @@
 #define WINCH_RUN_MANIFEST_H
 
 #include "run/context.h"
+#include "run/control.h"
 #include "run/outcome.h"
 
 /* What stands behind a line. */
@@ -63,8 +64,8 @@ void manifest_order_clear(struct manifest_order *order);
 /* ---- manifest_files.c ---- */
 
 struct manifest_file {
-    char name[64];      /* below the run's folder */
-    char *first, *last; /* paths; owned */
+    char name[CONTROL_TAIL_MAX]; /* below the run's folder */
+    char *first, *last;          /* paths; owned */
     uint64_t lines, generation, size_bytes;
     uint32_t crc32c;
     uint8_t sha256[32];

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "run/control.h"
 #include "run/gzip.h"
 
 #define PIECE_BYTES (60ULL << 20) /* packed: then a piece is closed */
@@ -55,13 +56,10 @@ static int packer_add(struct packer *packer, struct error *err)
 static int upload_packed(struct packer *packer, struct error *err)
 {
     struct run *run = packer->run;
-    CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
     struct upload_result result;
-    run_control_name(run, run->identity.run, packer->file.name, &name);
-    struct upload_object object = {.name = text_str(&name), .content_type = "application/gzip"};
-    if (name.failed || upload_control(run->uploader, &object, packer->packed.data,
-                                      packer->packed.len, &result, err) != 0) {
-        return name.failed ? error_memory(err, "the manifest's name") : -1;
+    if (control_upload(run, packer->file.name, "application/gzip", packer->packed.data,
+                       packer->packed.len, NULL, &result, err) != 0) {
+        return -1;
     }
     packer->file.generation = result.generation;
     packer->file.size_bytes = packer->packed.len;
@@ -269,13 +267,16 @@ static int upload_index(struct run *run, struct manifest_index *index, struct er
     text_add(&json, "],\"security\":");
     add_file(&json, &index->security);
     text_add(&json, "}\n");
-    run_control_name(run, run->identity.run, "index.json", &name);
-    if (json.failed || name.failed) {
+    if (json.failed) {
         return error_memory(err, "the manifest's index");
     }
-    struct upload_object object = {.name = name.data, .content_type = "application/json"};
-    if (upload_control(run->uploader, &object, json.data, json.len, &result, err) != 0) {
+    char tail[CONTROL_TAIL_MAX] = "index.json";
+    if (control_upload(run, tail, "application/json", json.data, json.len, &name, &result, err) !=
+        0) {
         return -1;
+    }
+    if (name.failed) {
+        return error_memory(err, "the index's name");
     }
     index->index_generation = result.generation;
     sha256_bytes(json.data, json.len, index->index_sha256);

@@ -127,8 +127,10 @@ void builder_spoil_stream(struct builder *builder, const uint8_t *name, uint8_t 
     if (item == NULL) {
         item = new_item(builder, ATTRIBUTE_DATA, name, name_len);
     }
-    if (item != NULL && item->problem == NULL) {
-        item->problem = problem;
+    if (item != NULL) {
+        builder_spoil_item(item, problem, true);
+    } else {
+        builder_set_problem(builder, problem);
     }
 }
 
@@ -141,9 +143,7 @@ int builder_finish(struct builder *builder, struct error *err)
     entry->streams = builder->streams;
     for (size_t i = 0; i < builder->item_count; i++) {
         struct builder_item *item = &builder->items[i];
-        if (item->problem == NULL) {
-            item->problem = builder_judge(builder, item);
-        }
+        builder_judge(builder, item);
         if (item->type == ATTRIBUTE_DATA) {
             builder_fill_stream(builder, item, &builder->streams[entry->stream_count++]);
         } else if (finish_value(builder, item, err) != 0) {
@@ -257,9 +257,7 @@ static int add_value(struct builder *builder, const struct record_attribute *att
     }
     if (!is_new && (item->resident || attribute->resident || attribute->lowest_vcn == 0 ||
                     item != &builder->items[builder->item_count - 1])) {
-        if (item->problem == NULL) {
-            item->problem = "two attributes of this type and name exist";
-        }
+        builder_spoil_item(item, "two attributes of this type and name exist", true);
         return 0;
     }
     if (is_new) {
@@ -324,12 +322,12 @@ static int add_piece(struct builder *builder, struct builder_item *item,
         item->stored_bytes = attribute->stored_bytes;
     }
     if (attribute->lowest_vcn != item->next_vcn) {
-        if (item->problem == NULL) {
-            item->problem = item->next_vcn == 0 ? "a piece is missing: its first one"
-                            : attribute->lowest_vcn > item->next_vcn
-                                ? "a piece is missing: its extents have a gap"
-                                : "its extents overlap each other";
-        }
+        builder_spoil_item(item,
+                           item->next_vcn == 0 ? "a piece is missing: its first one"
+                           : attribute->lowest_vcn > item->next_vcn
+                               ? "a piece is missing: its extents have a gap"
+                               : "its extents overlap each other",
+                           true);
         return 0;
     }
     const char *problem =
@@ -338,8 +336,8 @@ static int add_piece(struct builder *builder, struct builder_item *item,
     if (no_memory) {
         return error_memory(err, "extents of a file");
     }
-    if (problem != NULL && item->problem == NULL) {
-        item->problem = problem;
+    if (problem != NULL) {
+        builder_spoil_item(item, problem, false);
     }
     item->next_vcn += attribute->clusters;
     item->extent_count = builder->extents.count - item->extent_first;

@@ -37,6 +37,7 @@ struct builder_item {
     size_t extent_count;
     uint64_t record;
     const char *problem;
+    bool lost; /* see volume_stream */
 };
 
 struct builder {
@@ -64,7 +65,7 @@ void builder_set_problem(struct builder *builder, const char *problem);
 /* Take an attribute that stands in `record`. Fails only for want of memory. */
 int builder_add(struct builder *builder, const struct record_attribute *attribute, uint64_t record,
                 struct error *err) WARN_UNUSED;
-/* A stream of that name (UTF-16LE) is incomplete: sets its problem, or makes the stream with it. */
+/* A stream of that name (UTF-16LE) is incomplete: it is lost, and made if it is not there. */
 void builder_spoil_stream(struct builder *builder, const uint8_t *name, uint8_t name_len,
                           const char *problem);
 /* Judge everything and fill builder->entry, whose pointers hold until the next start. Reads
@@ -73,8 +74,10 @@ int builder_finish(struct builder *builder, struct error *err) WARN_UNUSED;
 
 /* ---- builder_stream.c -------------------------------------------------------------------- */
 
-/* Why the item's extents cannot be trusted, or NULL. */
-const char *builder_judge(const struct builder *builder, const struct builder_item *item);
+/* The first problem stays; lost is lost. */
+void builder_spoil_item(struct builder_item *item, const char *problem, bool lost);
+/* Say why the item's extents cannot be trusted, if so. */
+void builder_judge(const struct builder *builder, struct builder_item *item);
 void builder_fill_stream(const struct builder *builder, const struct builder_item *item,
                          struct volume_stream *ret_stream);
 

@@ -9,30 +9,33 @@
 #define LZNT1_UNIT 4
 #define LZNT1_CLUSTER_BYTES_MAX 4096
 
+static const char *judge_sizes(const struct builder *builder, const struct builder_item *item,
+                               bool *ret_lost);
 static const char *judge_form(const struct builder *builder, const struct builder_item *item);
 static bool has_hole(const struct builder *builder, const struct builder_item *item);
 
-const char *builder_judge(const struct builder *builder, const struct builder_item *item)
+void builder_spoil_item(struct builder_item *item, const char *problem, bool lost)
 {
-    uint64_t covered = 0;
+    if (item->problem == NULL) {
+        item->problem = problem;
+    }
+    item->lost = item->lost || lost;
+}
+
+void builder_judge(const struct builder *builder, struct builder_item *item)
+{
+    bool lost = false;
 
     if (item->resident) {
-        return NULL;
+        return;
     }
-    if (item->size_bytes > INT64_MAX || item->allocated_bytes > INT64_MAX) {
-        return "its size cannot be";
+    const char *problem = judge_sizes(builder, item, &lost);
+    if (problem == NULL) {
+        problem = judge_form(builder, item);
     }
-    if (item->valid_bytes > item->size_bytes) {
-        return "its valid length is larger than its size";
+    if (problem != NULL) {
+        builder_spoil_item(item, problem, lost);
     }
-    if (mul_overflows(item->next_vcn, builder->volume->boot.cluster_bytes, &covered) ||
-        covered != item->allocated_bytes) {
-        return "its allocated size does not match its clusters: a piece is missing or too much";
-    }
-    if (item->valid_bytes > covered || item->size_bytes > covered) {
-        return "its clusters end before its data";
-    }
-    return judge_form(builder, item);
 }
 
 void builder_fill_stream(const struct builder *builder, const struct builder_item *item,
@@ -56,6 +59,7 @@ void builder_fill_stream(const struct builder *builder, const struct builder_ite
         .allocated_bytes = item->resident ? 0 : item->stored_bytes,
         .record = item->record,
         .problem = item->problem,
+        .lost = item->lost,
     };
     if (ret_stream->valid_bytes > ret_stream->size_bytes) {
         ret_stream->valid_bytes = ret_stream->size_bytes;
@@ -64,6 +68,29 @@ void builder_fill_stream(const struct builder *builder, const struct builder_ite
         ret_stream->extents = builder->extents.items + item->extent_first;
         ret_stream->extent_count = item->extent_count;
     }
+}
+
+/* A size that cannot be is negative to libntfs-3g, which then reads zeros, and so it does behind
+ * the last cluster. */
+static const char *judge_sizes(const struct builder *builder, const struct builder_item *item,
+                               bool *ret_lost)
+{
+    uint64_t covered = 0;
+    bool too_large = mul_overflows(item->next_vcn, builder->volume->boot.cluster_bytes, &covered);
+
+    *ret_lost = too_large || item->size_bytes > covered;
+    if (item->size_bytes > INT64_MAX || item->allocated_bytes > INT64_MAX ||
+        item->valid_bytes > INT64_MAX) {
+        *ret_lost = true;
+        return "its size cannot be";
+    }
+    if (item->valid_bytes > item->size_bytes) {
+        return "its valid length is larger than its size";
+    }
+    if (too_large || covered != item->allocated_bytes) {
+        return "its allocated size does not match its clusters: a piece is missing or too much";
+    }
+    return item->size_bytes > covered ? "its clusters end before its data" : NULL;
 }
 
 static const char *judge_form(const struct builder *builder, const struct builder_item *item)

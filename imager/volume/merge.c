@@ -13,6 +13,7 @@ struct merge_found {
     struct attribute_list_entry key;
     struct record_attribute attribute;
     bool is_listed;
+    size_t number; /* as found: hard links have the same key, and their order names the object */
 };
 
 struct merge {
@@ -155,6 +156,7 @@ static void collect(struct merge *merge, const uint8_t *record, const struct rec
                     .lowest_vcn = attribute.resident ? 0 : attribute.lowest_vcn,
                     .ref = ref},
             .attribute = attribute,
+            .number = merge->found_count,
         };
         struct merge_list_entry *entry = merge_list_find(&merge->list, &found.key);
         if (entry != NULL) {
@@ -303,5 +305,9 @@ static int compare_found(const void *a, const void *b)
     left_key.ref = 0;
     right_key.ref = 0;
     int order = merge_list_compare(&left_key, &right_key);
-    return order != 0 ? order : (left->key.ref > right->key.ref) - (left->key.ref < right->key.ref);
+    if (order == 0) {
+        order = (left->key.ref > right->key.ref) - (left->key.ref < right->key.ref);
+    }
+    return order != 0 ? order
+                      : (left->number > right->number) - (left->number < right->number);
 }

@@ -105,7 +105,8 @@ ssize_t mount_read_mft_bitmap(struct mount *mount, uint64_t offset, void *buf, s
         return 0;
     }
     s64 count = ntfs_attr_pread(bitmap, (s64)offset, (s64)len, buf);
-    if (count <= 0) {
+    /* A part before a failed read would leave zeros behind it, which mean free records. */
+    if (count <= 0 || mount->has_fault) {
         return mount_fail(mount, err, "$MFT:$BITMAP", errno);
     }
     return (ssize_t)count;

@@ -23,8 +23,9 @@ static void scan_clear(struct scan *scan);
 static int read_bitmap(struct scan *scan, struct error *err);
 static int scan_blocks(struct scan *scan, struct error *err);
 static int read_block(struct scan *scan, uint64_t first, size_t count, struct error *err);
-static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, struct error *err);
-static bool is_in_bitmap(const struct scan *scan, uint64_t number, bool in_header);
+static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, bool unreadable,
+                       struct error *err);
+static bool is_in_bitmap(const struct scan *scan, uint64_t number, bool unknown);
 static int scan_whole_record(struct scan *scan, uint64_t number, uint8_t *record,
                              struct error *err);
 static int scan_base(struct scan *scan, uint64_t number, const uint8_t *record,
@@ -98,7 +99,8 @@ static int scan_open(struct scan *scan, struct error *err)
     scan->block = aligned_alloc(BLOCK_ALIGNMENT, BLOCK_BYTES);
     scan->bitmap = calloc(1, bitmap_bytes);
     scan->bitmap_unknown = calloc(1, bitmap_bytes / BITMAP_PIECE_BYTES / 8 + 1);
-    if (scan->block == NULL || scan->bitmap == NULL || scan->bitmap_unknown == NULL) {
+    scan->unreadable = calloc(BLOCK_BYTES / scan->volume->boot.record_bytes, sizeof(bool));
+    if (scan->block == NULL || scan->unreadable == NULL || scan->bitmap == NULL || scan->bitmap_unknown == NULL) {
         return error_memory(err, "scan of $MFT");
     }
     return read_bitmap(scan, err);
@@ -108,6 +110,7 @@ static void scan_clear(struct scan *scan)
 {
     builder_clear(&scan->builder);
     free(scan->block);
+    free(scan->unreadable);
     free(scan->bitmap);
     free(scan->bitmap_unknown);
     free(scan->extensions);
@@ -153,7 +156,8 @@ static int scan_blocks(struct scan *scan, struct error *err)
         scan->totals.mft_crc32c =
             crc32c_update(scan->totals.mft_crc32c, scan->block, count * record_bytes);
         for (size_t i = 0; i < count; i++) {
-            if (scan_record(scan, first + i, scan->block + i * record_bytes, err) != 0) {
+            if (scan_record(scan, first + i, scan->block + i * record_bytes, scan->unreadable[i],
+                            err) != 0) {
                 return -1;
             }
         }
@@ -171,6 +175,7 @@ static int read_block(struct scan *scan, uint64_t first, size_t count, struct er
     uint32_t record_bytes = scan->volume->boot.record_bytes;
     struct error cause = {0};
 
+    memset(scan->unreadable, 0, count * sizeof(*scan->unreadable));
     if (volume_read_records(scan->volume, first, count, scan->block, &cause) == 0) {
         return 0;
     }
@@ -178,6 +183,7 @@ static int read_block(struct scan *scan, uint64_t first, size_t count, struct er
         uint8_t *record = scan->block + i * record_bytes;
         if (volume_read_records(scan->volume, first + i, 1, record, &cause) != 0) {
             memset(record, 0, record_bytes);
+            scan->unreadable[i] = true;
         }
     }
     if (cause.kind != ERROR_FAIL_ENTRY) {
@@ -187,12 +193,13 @@ static int read_block(struct scan *scan, uint64_t first, size_t count, struct er
     return 0;
 }
 
-static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, struct error *err)
+static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, bool unreadable,
+                       struct error *err)
 {
     uint32_t signature = read_le32(record);
     bool has_signature = signature == RECORD_SIGNATURE_FILE || signature == RECORD_SIGNATURE_BAAD;
     bool in_header = has_signature && (read_le16(record + 22) & RECORD_FLAG_IN_USE) != 0;
-    bool in_bitmap = is_in_bitmap(scan, number, in_header);
+    bool in_bitmap = is_in_bitmap(scan, number, in_header || unreadable);
 
     scan->totals.records++;
     if (!in_header && !in_bitmap) {
@@ -210,18 +217,21 @@ static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, stru
     }
     const char *why = in_header ? "in use by its header, free in $MFT:$BITMAP"
                       : !has_signature
-                          ? "in use in $MFT:$BITMAP, but it cannot be read or has no FILE signature"
+                          ? unreadable ? "in use in $MFT:$BITMAP or not known to be free, but it "
+                                         "cannot be read"
+                                       : "in use in $MFT:$BITMAP, but it has no FILE signature"
                           : "in use in $MFT:$BITMAP, free by its header";
     return scan_stray(scan, number, sequence, has_signature ? read_le64(record + 32) : 0, why, err);
 }
 
-/* Where the bitmap cannot be read the header decides. */
-static bool is_in_bitmap(const struct scan *scan, uint64_t number, bool in_header)
+/* `unknown`: the answer where the bitmap cannot be read. Then the header decides, and what cannot be
+ * read either counts as in use, since a file may be there. */
+static bool is_in_bitmap(const struct scan *scan, uint64_t number, bool unknown)
 {
     uint64_t piece = number / 8 / BITMAP_PIECE_BYTES;
 
     if ((scan->bitmap_unknown[piece / 8] >> piece % 8 & 1) != 0) {
-        return in_header;
+        return unknown;
     }
     return (scan->bitmap[number / 8] >> number % 8 & 1) != 0;
 }

@@ -21,6 +21,7 @@ struct scan {
     struct volume_scan_totals totals;
     struct builder builder;
     uint8_t *block;                    /* raw records */
+    bool *unreadable;                  /* which records of the block could not be read */
     uint8_t *bitmap;                   /* of $MFT, one bit per record */
     uint8_t *bitmap_unknown;           /* one bit per BITMAP_PIECE_BYTES that could not be read */
     struct scan_extension *extensions; /* by record number */

@@ -118,6 +118,10 @@ static int open_window(struct volume *volume, uint64_t size_bytes, struct error 
     if (boot_parse(sector, &volume->boot, err) != 0 || check_size(volume, size_bytes, err) != 0) {
         return -1;
     }
+    /* libntfs-3g looks at the backup boot sector behind the volume; the rest of the partition is
+     * none of its business. */
+    uint64_t end = volume->boot.size_bytes + volume->boot.sector_bytes;
+    volume->size_bytes = volume->size_bytes < end ? volume->size_bytes : end;
     return overlay_open(volume, &volume->info.mirror_differs, err);
 }
 

@@ -72,6 +72,9 @@ struct volume_stream {
     const struct volume_extent *extents; /* NULL for resident */
     size_t extent_count;
     const char *problem; /* NULL, or why the extents cannot be trusted: do not read by them */
+    /* With a problem: pieces are missing, or there twice, or a size is impossible. libntfs-3g would
+     * give something, but not what the file held: do not ask it. */
+    bool lost;
 };
 
 struct volume_name {

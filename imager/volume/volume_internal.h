@@ -43,7 +43,7 @@ struct mount;
 struct volume {
     struct disk *disk;     /* borrowed */
     uint64_t offset_bytes; /* of the volume on the disk */
-    uint64_t size_bytes;   /* of the window, cut at the end of the disk */
+    uint64_t size_bytes;   /* of the window, cut at the end of the volume and of the disk */
     struct boot boot;
     struct overlay overlay;
     struct mft_run *mft_runs;

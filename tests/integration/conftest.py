@@ -2,7 +2,8 @@
 """Fixtures: the local Cloud Storage, winch, and images; each test skips when its need is missing.
 
 Environment: WINCH and FAKE_GCS name other binaries than those of build/, WINCH_SHARED the folder
-with images of real Windows (else ../shared beside the checkout), WINCH_IMAGES a folder to keep images in.
+with images of real Windows (else ../shared beside the checkout), WINCH_IMAGES a folder to keep
+images in.
 """
 import hashlib
 import os

@@ -35,8 +35,9 @@ def base_name(name):
 class Manifest:
     """`lines` of the newest run, or of `run`, below a prefix of a bucket."""
 
-    def __init__(self, bucket, prefix='', run=None):
+    def __init__(self, bucket, prefix='', run=None, strays=False):
         self.bucket = bucket
+        self.strays = strays    # a session with the right to create alone died and left files
         self.root = (prefix + '/' if prefix else '') + '.winch/runs/'
         self.objects = bucket.list(self.root)
         self.run = run or self.newest()
@@ -55,9 +56,10 @@ class Manifest:
 
     def read_index(self):
         """index.json, which must be the very one that run.json names."""
-        name = self.folder + 'index.json'
-        data = self.bucket.get(name)
         named = self.run_json['index']
+        name = named['name']
+        assert self.strays or name == self.folder + 'index.json', name
+        data = self.bucket.get(name)
         assert named['sha256'] == hashlib.sha256(data).hexdigest(), 'run.json names another index'
         assert str(named['generation']) == self.objects[name]['generation']
         return json.loads(data)
@@ -66,11 +68,11 @@ class Manifest:
         described = {part['name']: part for part in [*self.index['files'], self.index['security']]}
         there = {base_name(name) for name in self.objects if name.startswith(self.folder)}
         listed = {name for name in there if name.startswith(('manifest-', 'security'))}
-        assert listed <= set(described), 'not in index.json: %s' % (listed - set(described))
+        assert self.strays or listed <= set(described), 'not in index.json: %s' % listed
         assert set(described) <= there, 'only in index.json: %s' % (set(described) - there)
         assert not any('segments/' in name for name in self.objects
                        if name.startswith(self.folder)), 'segments are left'
-        for name in sorted(listed):
+        for name in sorted(described):
             lines = self.read_part(self.folder + name, described[name])
             (self.security if name.startswith('security') else self.lines).extend(lines)
 

@@ -304,6 +304,24 @@ static void test_faults(void **state)
     }
 }
 
+/* A proxy says 200 to the last compose, and somebody else's object stands there. */
+static void test_unreadable_reply(void **state)
+{
+    (void)state;
+    struct upload upload = {.size_bytes = 3 * PART};
+    upload_open(&upload, "unreadable");
+    assert_int_equal(upload_start(&upload), 0);
+    (void)plant(&upload.session, "unreadable", NULL, 9, 0, 5);
+    faults_set("{\"method\":\"POST\",\"path_contains\":\"/compose\",\"action\":\"status\","
+               "\"status\":200,\"body\":\"<html>\"}");
+    upload_all(&upload, 3);
+    faults_clear();
+    assert_failed(&upload, ERROR_FAIL_ENTRY, "conflict");
+    assert_content(&upload.session, "unreadable", 5, pattern_crc(9, 0, 5));
+    assert_int_equal(count_objects(&upload.session, upload.prefix), 0);
+    upload_close(&upload);
+}
+
 /* Somebody deletes parts and groups before they are composed. */
 static void test_sources_vanish(void **state)
 {
@@ -402,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_finished_before), cmocka_unit_test(test_leftovers),
         cmocka_unit_test(test_damaged),         cmocka_unit_test(test_taken_names),
         cmocka_unit_test(test_destination),     cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_unreadable_reply),
         cmocka_unit_test(test_sources_vanish),  cmocka_unit_test(test_failures),
         cmocka_unit_test(test_cancel),
     };

@@ -26,12 +26,12 @@ def with_rights(start_storage, folder, rights, *options):
     return start_storage('--dir', folder, '--rights', rights, *options)
 
 
-def read_back(start_storage, storage, folder, images, result):
+def read_back(start_storage, storage, folder, images, result, strays=False):
     """Compare everything, through a second server on the same folder."""
     storage.stop()
     full = start_storage('--dir', folder)
     bucket = full.bucket()
-    manifest = Manifest(bucket, 'p', result.json['run'])
+    manifest = Manifest(bucket, 'p', result.json['run'], strays)
     Comparison(bucket, manifest, 'p').compare(images.rows('move')).assert_equal()
     check_counts(result, manifest)
     assert full.stats()['parts_left'] == 0
@@ -113,3 +113,17 @@ def test_lost_reply(rights, expect, start_storage, winch, image, bucket_folder, 
     result = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=expect)
     if expect:
         assert result.json['reasons'] == {'present-unverified': 1}, result.json
+
+
+@pytest.mark.parametrize('name', ('manifest-00000', '/index.json', '/run.json'))
+def test_create_only_killed_at_the_end(name, start_storage, winch, images, image, bucket_folder):
+    """With create alone a control object of the session that died is neither seen nor replaced."""
+    storage = with_rights(start_storage, bucket_folder, 'create')
+    storage.hold(method='POST', name_contains=name, when='after')
+    running = winch.start(storage, image, DESTINATION, *OPTIONS)
+    assert storage.wait_until(lambda s: s['held'] >= 1, 60, running.alive), running.output()
+    assert running.kill()
+    storage.ask('DELETE', '/_fake/hold')
+    storage.release()
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    read_back(start_storage, storage, bucket_folder, images, result, strays=True)

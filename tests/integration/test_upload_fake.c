@@ -226,13 +226,38 @@ static void test_unreadable_reply(void **state)
     struct session session = {0};
     session_open(&session);
     struct upload_result result;
+    struct pattern pattern = {.seed = 2};
     (void)plant(&session, "html/there", NULL, 1, 0, 5);
     faults_set("{\"method\":\"POST\",\"name_contains\":\"html/\",\"action\":\"status\","
                "\"status\":200,\"body\":\"<html>\",\"count\":9}");
     /* A proxy says 200, and nothing was stored: never done. */
     assert_int_equal(small(&session, "html/nothing", "hello", &result), -1);
     assert_int_equal(session.err.kind, ERROR_RETRY);
+    /* What is there is somebody else's: never taken for a wrongly stored object and deleted. */
+    assert_int_equal(small(&session, "html/there", "hello", &result), -1);
+    assert_reason(&session, "conflict");
+    assert_int_equal(whole(&session, "html/there", &pattern, MIB, &result), -1);
+    assert_reason(&session, "conflict");
     faults_clear();
+    assert_content(&session, "html/there", 5, pattern_crc(1, 0, 5));
+    /* It may also be this call's own. */
+    assert_int_equal(small(&session, "html/own", "hello", &result), 0);
+    faults_set("{\"method\":\"POST\",\"name_contains\":\"html/\",\"action\":\"status\","
+               "\"status\":200,\"body\":\"<html>\",\"count\":9}");
+    assert_int_equal(small(&session, "html/own", "hello", &result), 0);
+    session_close(&session);
+    /* Nothing was written, so the old object is no conflict either. */
+    session = (struct session){.settings.if_exists = UPLOAD_IF_EXISTS_REPLACE};
+    session_open(&session);
+    uint64_t count = 0;
+    assert_int_equal(
+        upload_list_existing(session.uploader, "html/", NULL, &count, &session.err), GCS_DONE);
+    assert_int_equal(small(&session, "html/there", "hello", &result), -1);
+    assert_int_equal(session.err.kind, ERROR_RETRY);
+    faults_clear();
+    assert_content(&session, "html/there", 5, pattern_crc(1, 0, 5));
+    assert_int_equal(small(&session, "html/there", "hello", &result), 0);
+    assert_true(result.replaced);
     session_close(&session);
 }
 

@@ -236,6 +236,23 @@ static void an_early_answer_counts(void **state)
     }
 }
 
+/* What lay in the socket of an earlier request must not answer one that never got through. */
+static void an_early_answer_is_for_its_own_request(void **state)
+{
+    (void)state;
+    struct source source;
+    struct setting setting;
+    set_up(&setting, NULL, 0, &source);
+    scripted_server_free(setting.server); /* nobody listens there any more */
+    setting.server = NULL;
+    text_add(&setting.client->attempt.early, "HTTP/1.1 412 Precondition Failed\r\n\r\n");
+    source_init(&source, 100000);
+    setting.request.max_tries = 2;
+    assert_int_equal(send_it(&setting), -1);
+    assert_int_equal(setting.err.kind, ERROR_RETRY);
+    http_client_free(setting.client);
+}
+
 static void an_early_503_is_tried_again(void **state)
 {
     (void)state;
@@ -345,6 +362,7 @@ int main(void)
         cmocka_unit_test(a_dead_kept_connection_rewinds_the_source),
         cmocka_unit_test(a_dead_kept_connection_is_noticed_without_a_body),
         cmocka_unit_test(an_early_answer_counts),
+        cmocka_unit_test(an_early_answer_is_for_its_own_request),
         cmocka_unit_test(an_early_503_is_tried_again),
         cmocka_unit_test(a_stalled_body_is_cut_and_sent_again),
         cmocka_unit_test(the_disks_time_is_not_the_networks),

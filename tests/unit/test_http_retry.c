@@ -24,6 +24,7 @@ struct seen {
     unsigned refreshed;
     char refused[64];
     const char *token; /* without a number; NULL: none */
+    unsigned token_faults; /* so often from now on there is none to be had */
 };
 
 static void on_try(void *self, const struct http_try *made)
@@ -36,8 +37,11 @@ static void on_try(void *self, const struct http_try *made)
 static int give_token(void *self, bool refresh, char *buf, size_t len, struct error *err)
 {
     struct seen *seen = self;
-    (void)err;
     seen->asked++;
+    if (seen->token_faults > 0) {
+        seen->token_faults--;
+        return error_retry(err, "the token server cannot be reached");
+    }
     if (refresh) {
         seen->refreshed++;
         (void)snprintf(seen->refused, sizeof(seen->refused), "%s", buf);
@@ -240,6 +244,66 @@ static void gives_up_after_give_up_ms(void **state)
     scripted_server_free(server);
 }
 
+/* A body that took longer than give_up_ms to send is sent again all the same, but not for ever. */
+static void sending_is_not_trouble(void **state)
+{
+    (void)state;
+    const struct scripted_step steps[] = {
+        {.reply = EMPTY("503 U"), .delay_ms = 400}, {.reply = OK_REPLY},
+        {.reply = EMPTY("503 U"), .delay_ms = 200}, {.reply = EMPTY("503 U"), .delay_ms = 200},
+        {.reply = EMPTY("503 U"), .delay_ms = 200}, {.reply = OK_REPLY}};
+    struct scripted_server *server = scripted_server_start(steps, ARRAY_LEN(steps));
+    struct seen seen = {0};
+    struct http_client *client = new_client(&seen, NULL);
+    client->timing.give_up_ms = 300;
+    struct http_memory memory = {.bytes = "hello", .len = 5};
+    struct http_body body = http_memory_body(&memory);
+    const struct http_request request = {
+        .method = "PUT", .url = scripted_server_url(server, "/"), .body = &body};
+    struct http_reply reply;
+    struct error err = {0};
+    assert_int_equal(http_send(client, &request, &reply, &err), 0);
+    assert_int_equal(reply.tries, 2);
+    http_reply_clear(&reply);
+    seen.tries = 0;
+    assert_int_equal(http_send(client, &request, &reply, &err), -1);
+    assert_int_equal(err.kind, ERROR_RETRY);
+    assert_int_equal(seen.tries, 3);
+    http_client_free(client);
+    scripted_server_free(server);
+}
+
+/* A token that expires while the network is gone must not end a run before --give-up does. */
+static void a_token_that_cannot_be_renewed_is_waited_for(void **state)
+{
+    (void)state;
+    const struct scripted_step steps[] = {{.reply = OK_REPLY}, {.reply = OK_REPLY}};
+    struct scripted_server *server = scripted_server_start(steps, ARRAY_LEN(steps));
+    struct seen seen = {.token = "Bearer TOPSECRET", .token_faults = 1};
+    struct http_client *client = new_client(&seen, NULL);
+    const struct http_request request = {
+        .method = "GET", .url = scripted_server_url(server, "/"), .authorize = true};
+    struct http_reply reply;
+    struct error err = {0};
+    /* The first one of all is different: most likely there is no token server. */
+    assert_int_equal(http_send(client, &request, &reply, &err), -1);
+    assert_int_equal(err.kind, ERROR_RETRY);
+    assert_int_equal(http_send(client, &request, &reply, &err), 0);
+    http_reply_clear(&reply);
+    seen.token_faults = 3;
+    assert_int_equal(http_send(client, &request, &reply, &err), 0);
+    assert_int_equal(reply.tries, 4);
+    assert_false(reply.earlier_try_unanswered);
+    http_reply_clear(&reply);
+    seen.token_faults = 1000000;
+    client->timing.give_up_ms = 100;
+    assert_int_equal(http_send(client, &request, &reply, &err), -1);
+    assert_int_equal(err.kind, ERROR_RETRY);
+    assert_non_null(strstr(err.message, "the token server cannot be reached"));
+    http_client_free(client);
+    scripted_server_free(server);
+}
+
 static void a_401_refreshes_once(void **state)
 {
     (void)state;
@@ -396,6 +460,8 @@ int main(void)
         cmocka_unit_test(connection_refused_is_tried_again_and_named),
         cmocka_unit_test(retry_after_is_honoured_up_to_its_limit),
         cmocka_unit_test(gives_up_after_give_up_ms),
+        cmocka_unit_test(sending_is_not_trouble),
+        cmocka_unit_test(a_token_that_cannot_be_renewed_is_waited_for),
         cmocka_unit_test(a_401_refreshes_once),
         cmocka_unit_test(a_token_goes_to_safe_hosts_only),
         cmocka_unit_test(empty_credentials_send_no_header),

@@ -175,26 +175,28 @@ enum gcs_answer gcs_get(struct gcs_client *client, const char *name, struct gcs_
 }
 
 enum gcs_answer gcs_look_after_write(struct gcs_client *client, enum gcs_call call,
-                                     const char *name, struct gcs_object *ret_object,
-                                     struct error *err)
+                                     const struct gcs_write *write, struct error *err)
 {
     struct error looked = {0};
-    enum gcs_answer answer = gcs_get(client, name, ret_object, &looked);
+    struct gcs_object object;
+    enum gcs_answer answer = gcs_get(client, write->name, &object, &looked);
     client->earlier_try_unanswered = true;
-    if (answer == GCS_DONE) {
-        return GCS_DONE;
-    }
     char what[420];
-    gcs_answer_describe(call, client->settings.bucket, name, what, sizeof(what));
+    gcs_answer_describe(call, client->settings.bucket, write->name, what, sizeof(what));
+    if (answer == GCS_DONE && object.generation != write->if_generation) {
+        (void)error_entry(err, "conflict",
+                          "%s: accepted with an unreadable reply, and something is there", what);
+        return GCS_EXISTS;
+    }
     if (answer == GCS_DENIED) {
         (void)error_entry(err, "present-unverified",
                           "%s: accepted with an unreadable reply, and no right to look "
                           "(storage.objects.get)",
                           what);
-    } else if (answer == GCS_NOT_FOUND) {
+    } else if (answer == GCS_DONE || answer == GCS_NOT_FOUND) {
         (void)error_retry(err,
-                          "%s: the reply is unreadable and the object is not there; a proxy "
-                          "may answer instead of the server",
+                          "%s: the reply is unreadable and nothing was written; a proxy may "
+                          "answer instead of the server",
                           what);
     } else if (err != NULL) {
         *err = looked;

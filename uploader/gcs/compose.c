@@ -57,5 +57,5 @@ enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *w
     http_reply_clear(&reply);
     return is_readable
                ? answer
-               : gcs_look_after_write(client, GCS_CALL_COMPOSE, write->name, ret_object, err);
+               : gcs_look_after_write(client, GCS_CALL_COMPOSE, write, err);
 }

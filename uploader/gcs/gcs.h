@@ -46,7 +46,8 @@ struct gcs_settings {
 enum gcs_answer {
     GCS_DONE,
     GCS_EXISTS,    /* precondition failed (412), or the 403 that names storage.objects.delete on an
-                      insert or compose: the name is taken */
+                      insert or compose: the name is taken. Also after a 2xx whose body is no
+                      object resource, when something is there: it may or may not be this call's */
     GCS_NOT_FOUND, /* 404 for an object (a missing bucket is GCS_ERROR) */
     GCS_CHECKSUM,  /* the server computed another checksum than the one sent: read and send again */
     GCS_DENIED,    /* a right is missing for this call; err->message names it */

@@ -107,10 +107,11 @@ int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights) WARN_UNU
 
 /* ---- compose.c, insert.c ---- */
 
-/* After a 2xx whose body could not be read: look what is there. `answer_name` as in describe. */
+/* After a 2xx whose body could not be read: is anything there? What stands under the name may be
+ * somebody else's (a proxy answered, and nothing was written), so that it is never taken for this
+ * write's result: GCS_EXISTS, as after a lost reply, or GCS_ERROR. */
 enum gcs_answer gcs_look_after_write(struct gcs_client *client, enum gcs_call call,
-                                     const char *name, struct gcs_object *ret_object,
-                                     struct error *err) WARN_UNUSED;
+                                     const struct gcs_write *write, struct error *err) WARN_UNUSED;
 /* Append the members of the object resource that `write` states. */
 void gcs_write_members(struct text *text, const struct gcs_write *write);
 

@@ -112,7 +112,7 @@ static int related_head(struct gcs_client *client, const struct gcs_write *write
     return head->failed ? error_memory(err, "the head of an upload") : 0;
 }
 
-static enum gcs_answer insert_send(struct gcs_client *client, const char *name,
+static enum gcs_answer insert_send(struct gcs_client *client, const struct gcs_write *write,
                                    const struct http_header *headers, size_t header_count,
                                    struct http_body *body, struct gcs_object *ret_object,
                                    struct error *err)
@@ -120,7 +120,7 @@ static enum gcs_answer insert_send(struct gcs_client *client, const char *name,
     struct gcs_exchange exchange = {
         .call = GCS_CALL_INSERT,
         .method = "POST",
-        .name = name,
+        .name = write->name,
         .headers = headers,
         .header_count = header_count,
         .body = body,
@@ -131,8 +131,7 @@ static enum gcs_answer insert_send(struct gcs_client *client, const char *name,
     bool is_readable =
         answer != GCS_DONE || gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
     http_reply_clear(&reply);
-    return is_readable ? answer
-                       : gcs_look_after_write(client, GCS_CALL_INSERT, name, ret_object, err);
+    return is_readable ? answer : gcs_look_after_write(client, GCS_CALL_INSERT, write, err);
 }
 
 enum gcs_answer gcs_insert(struct gcs_client *client, const struct gcs_write *write,
@@ -157,7 +156,7 @@ enum gcs_answer gcs_insert(struct gcs_client *client, const struct gcs_write *wr
         .self = &related,
     };
     struct http_header header = {.name = "Content-Type", .value = client->related_type};
-    return insert_send(client, write->name, &header, 1, &whole, ret_object, err);
+    return insert_send(client, write, &header, 1, &whole, ret_object, err);
 }
 
 enum gcs_answer gcs_insert_media(struct gcs_client *client, const struct gcs_write *write,
@@ -186,5 +185,5 @@ enum gcs_answer gcs_insert_media(struct gcs_client *client, const struct gcs_wri
         (void)snprintf(hash, sizeof(hash), "crc32c=%s", crc32c);
         headers[header_count++] = (struct http_header){.name = "X-Goog-Hash", .value = hash};
     }
-    return insert_send(client, write->name, headers, header_count, body, ret_object, err);
+    return insert_send(client, write, headers, header_count, body, ret_object, err);
 }

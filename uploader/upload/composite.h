@@ -32,6 +32,7 @@ struct node {
     uint32_t pending;      /* MISSING: children not DONE; FOUND: parts below not READ */
     uint32_t next_ready;   /* in the list of nodes to compose */
     uint8_t state;         /* enum node_state */
+    uint8_t losses;        /* how often sources of it were gone when it was to be composed */
     bool is_claimed;       /* parts only */
     bool is_again;         /* parts only: was claimed before, has to be sent after all */
     bool has_known;

@@ -199,12 +199,20 @@ static int source_is_gone(struct join *join, struct error *err)
         return 0;
     }
     composite_lock(composite);
+    struct node *node = composite_node(composite, join->level, join->index);
+    if (node->losses == UPLOAD_ROUNDS_MAX) {
+        composite_unlock(composite);
+        return error_retry(err, "parts of %s vanish again and again; does a lifecycle rule or "
+                                "somebody else delete them?",
+                           composite->name);
+    }
+    node->losses++;
     for (uint32_t i = 0; i < join->count; i++) {
         if (is_missing[i]) {
             composite_reset_locked(composite, join->level - 1, join->first + i);
         }
     }
-    composite_node(composite, join->level, join->index)->pending = missing;
+    node->pending = missing;
     composite_unlock(composite);
     join->is_over = true;
     return 0;
