@@ -8,10 +8,11 @@
 #define LOOK_MS 250
 #define WINDOW_LOOKS 40 /* 10 s: long enough to be calm, short enough to be true */
 #define DRAIN_MS 10000
+#define OBJECT_BYTES 65536
 #define CPU_BOUND 0.85 /* of all cores: above, more of anything else does not help */
 
 struct look {
-    uint64_t at_ms, bytes, read_ns, request_ns, wait_ns, cpu_ns;
+    uint64_t at_ms, bytes, objects, read_ns, request_ns, wait_ns, cpu_ns;
     unsigned throttled;
 };
 
@@ -55,6 +56,7 @@ static void take_look(struct monitor *monitor, struct look *look, struct upload_
     *look = (struct look){
         .at_ms = clock_monotonic_ms(),
         .bytes = capped(run->bytes_done, run->byte_count),
+        .objects = capped(run->objects_done, run->task_count),
         .read_ns = counters->read_ns,
         .request_ns = counters->request_ns,
         .wait_ns = counters->window_wait_ns,
@@ -80,6 +82,20 @@ static enum run_limit judge(const struct monitor *monitor, const struct look *fr
     return read > request ? RUN_LIMIT_DISK : RUN_LIMIT_NETWORK;
 }
 
+/* What is left at the pace of the window. A million small objects have few bytes and take long all
+ * the same: an object weighs as much as OBJECT_BYTES. */
+static uint64_t time_left(const struct run *run, const struct look *from, const struct look *to)
+{
+    uint64_t done = to->bytes + to->objects * OBJECT_BYTES;
+    uint64_t before = from->bytes + from->objects * OBJECT_BYTES;
+    uint64_t total = run->byte_count + run->task_count * OBJECT_BYTES;
+    if (done <= before || done > total || to->at_ms <= from->at_ms) {
+        return UINT64_MAX;
+    }
+    double rate = (double)(done - before) / (double)(to->at_ms - from->at_ms);
+    return (uint64_t)((double)(total - done) / rate / 1000.0);
+}
+
 static void tell(struct monitor *monitor)
 {
     struct run *run = monitor->run;
@@ -102,7 +118,7 @@ static void tell(struct monitor *monitor)
         .phase_ms = now.at_ms - run->phase_started_ms,
         .done = run->phase_done,
         .total = run->phase_total,
-        .objects = capped(run->objects_done, run->task_count),
+        .objects = now.objects,
         .objects_total = run->task_count,
         .bytes = now.bytes,
         .bytes_total = run->byte_count,
@@ -115,9 +131,7 @@ static void tell(struct monitor *monitor)
         .failed = run->streams_failed,
         .stalled_ms = run->disk != NULL ? disk_blocked_ms(run->disk, &offset) : 0,
     };
-    if (progress.rate > 0) {
-        progress.eta_seconds = (progress.bytes_total - progress.bytes) / progress.rate;
-    }
+    progress.eta_seconds = time_left(run, &first, &now);
     if (run->settings->on_progress != NULL) {
         run->settings->on_progress(run->settings->self, &progress);
     }

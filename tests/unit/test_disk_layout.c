@@ -3,6 +3,7 @@
  * Layouts of small disks made here: MBR, GPT whole, damaged and cut off, bare volumes, and contents
  * that are not NTFS. libblkid is asked as in earnest.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -294,6 +295,58 @@ static void test_bare(void **state)
     }
 }
 
+/* A disk that was one NTFS volume before it was partitioned. */
+static void test_gpt_over_boot_sector(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_gpt_disk();
+
+    make_ntfs(disk);
+    struct disk_layout layout = look(disk, (size_t)SECTORS * SECTOR);
+    check_gpt(&layout);
+    disk_layout_clear(&layout);
+}
+
+static int fail_sectors(void *self, uint64_t offset, size_t len)
+{
+    const uint64_t *bad = self;
+
+    return (offset <= bad[0] && offset + len > bad[0]) ||
+                   (offset <= bad[1] && offset + len > bad[1])
+               ? EIO
+               : 0;
+}
+
+/* A bad sector near the start of the disk, and one near that of a volume, hide neither. */
+static void test_bad_sectors(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *bytes = make_gpt_disk();
+    uint64_t bad[] = {40 * SECTOR, (uint64_t)101 * SECTOR};
+    struct disk_layout layout;
+    struct error err = {0};
+
+    struct disk *disk = open_bytes(bytes, (size_t)SECTORS * SECTOR);
+    disk_set_fault(disk, fail_sectors, bad);
+    assert_int_equal(disk_read_layout(disk, &layout, &err), 0);
+    check_gpt(&layout);
+    disk_layout_clear(&layout);
+    bad[1] = (uint64_t)100 * SECTOR;
+    assert_int_equal(disk_read_layout(disk, &layout, &err), 0);
+    assert_int_equal(layout.partitions[1].content, DISK_UNREADABLE);
+    disk_layout_clear(&layout);
+    disk_free(disk);
+}
+
+static void test_never_looked_at(void **state)
+{
+    (void)state;
+    struct disk_partition partition = {0};
+
+    assert_int_equal(partition.content, DISK_UNKNOWN);
+    assert_int_not_equal(partition.content, DISK_NTFS);
+}
+
 static void test_fixed_vhd(void **state)
 {
     (void)state;
@@ -316,7 +369,8 @@ int main(void)
         cmocka_unit_test(test_gpt),         cmocka_unit_test(test_gpt_damaged),
         cmocka_unit_test(test_gpt_cut_off), cmocka_unit_test(test_mbr),
         cmocka_unit_test(test_dynamic),     cmocka_unit_test(test_bare),
-        cmocka_unit_test(test_fixed_vhd),
+        cmocka_unit_test(test_fixed_vhd),   cmocka_unit_test(test_gpt_over_boot_sector),
+        cmocka_unit_test(test_bad_sectors), cmocka_unit_test(test_never_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static void test_faults(void **state)
     } cases[] = {
         {{1000, 1001, EIO}, ERROR_FAIL_ENTRY},       {{0, BYTES, EIO}, ERROR_STOP_RUN},
         {{1000, 1001, ENODEV}, ERROR_STOP_RUN},      {{1000, 1001, ENXIO}, ERROR_STOP_RUN},
-        {{1000, 1001, EREMOTEIO}, ERROR_FAIL_ENTRY},
+        {{1000, 1001, EREMOTEIO}, ERROR_FAIL_ENTRY}, {{0, BYTES, ETIMEDOUT}, ERROR_STOP_RUN},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -129,6 +129,23 @@ static void test_faults(void **state)
         assert_non_null(strstr(err.message, "800"));
         disk_free(disk);
     }
+}
+
+/* A device that was detached has size 0: every entry would fail one by one. */
+static void test_shrunk(void **state)
+{
+    (void)state;
+    struct disk *disk = open_pattern();
+    struct error err = {0};
+    uint8_t bytes[512];
+    CLEANUP_FREE char *again = NULL;
+
+    assert_true(asprintf(&again, "/proc/self/fd/%d", disk->fd) > 0);
+    assert_int_equal(truncate(again, 0), 0);
+    assert_int_equal(disk_read(disk, 800, bytes, sizeof(bytes), &err), -1);
+    assert_int_equal(err.kind, ERROR_STOP_RUN);
+    assert_int_equal(err.exit_status, EXIT_STATUS_SOURCE);
+    disk_free(disk);
 }
 
 static int look_at_watchdog(void *self, uint64_t offset, size_t len)
@@ -193,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_read), cmocka_unit_test(test_faults),
         cmocka_unit_test(test_watchdog), cmocka_unit_test(test_list),
+        cmocka_unit_test(test_shrunk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,9 +14,11 @@ enum content {
     SQUEEZED,      /* LZNT1 with the holes that it leaves */
     SQUEEZED_GAP,  /* LZNT1, one unit missing */
     DISTRUSTED,    /* extents with a problem */
+    LOST,          /* pieces are missing */
+    LOST_EMPTY,    /* even the size is not known */
 };
 
-enum { OFFLINE = 0x1000, RECALL = 0x400000 };
+enum { REPARSE_FLAG = 0x400, OFFLINE = 0x1000, RECALL = 0x400000 };
 
 static void add_content(struct made *made, enum content content)
 {
@@ -70,6 +72,12 @@ static void add_content(struct made *made, enum content content)
         stream->problem = "its pieces overlap";
         made_extent(made, 100, 13);
         return;
+    case LOST:
+    case LOST_EMPTY:
+        stream = made_stream(made, "", VOLUME_PLAIN, content == LOST ? 50000 : 0);
+        stream->problem = "a piece is missing";
+        stream->lost = content == LOST;
+        return;
     }
 }
 
@@ -86,6 +94,13 @@ static const struct {
     {0, 0, HOLES_ONLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
     {0, OFFLINE, PARTLY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
     {0, 0, EMPTY, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, 0, DISTRUSTED, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, 0, LOST, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0, 0, LOST_EMPTY, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0, REPARSE_FLAG, WHOLE, PLAN_REPARSE_NONE, PLAN_SEND, NULL, false},
+    {0, REPARSE_FLAG, HOLES_ONLY, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0, REPARSE_FLAG, NO_STREAM, PLAN_REPARSE_NONE, PLAN_DIRECTORY, NULL, true},
+    {0xA000000C, 0, LOST_EMPTY, PLAN_REPARSE_LINK, PLAN_FAILED, REASON_BAD_RECORD, false},
     {0, 0, NO_STREAM, PLAN_REPARSE_NONE, PLAN_FAILED, REASON_BAD_RECORD, false},
     {0xA000000C, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
     {0xA000000C, 0, NO_STREAM, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
@@ -238,8 +253,17 @@ static void test_encrypted_large_damaged(void **state)
     made.entry.has_standard = false;
     (void)made_stream(&made, "", VOLUME_RESIDENT, 10);
     made_add(catalog, &made);
+    made_start(&made, 35, 1);
+    made_name(&made, ROOT, "folder with lost data", SPACE_BOTH);
+    made.entry.directory = true;
+    add_content(&made, LOST_EMPTY);
+    made_add(catalog, &made);
     made_finish(catalog, 64);
-    struct plan *plan = made_plan(catalog, &plain_settings);
+    /* What is lost has no size that a limit could be held against. */
+    struct plan_settings settings = plain_settings;
+    settings.min_size_bytes = 1;
+    struct plan *plan = made_plan(catalog, &settings);
+    assert_reason(made_stream_decision(plan, 35, 0), PLAN_FAILED, REASON_BAD_RECORD);
     assert_reason(made_entry_decision(plan, 30), PLAN_FAILED, REASON_EFS);
     assert_reason(made_stream_decision(plan, 30, 1), PLAN_FAILED, REASON_EFS);
     assert_reason(made_entry_decision(plan, 31), PLAN_FAILED, REASON_TOO_LARGE);
@@ -249,7 +273,7 @@ static void test_encrypted_large_damaged(void **state)
     assert_reason(made_entry_decision(plan, 33), PLAN_DIRECTORY, NULL);
     assert_reason(made_stream_decision(plan, 33, 0), PLAN_FAILED, REASON_BAD_RECORD);
     assert_reason(made_entry_decision(plan, 34), PLAN_SEND, NULL);
-    assert_int_equal(plan_get_totals(plan)->streams_failed, 6);
+    assert_int_equal(plan_get_totals(plan)->streams_failed, 7);
     assert_int_equal(plan_get_totals(plan)->orphans, 1);
     plan_free(plan);
     catalog_free(catalog);

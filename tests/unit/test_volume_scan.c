@@ -55,8 +55,8 @@ static int see_entry(void *self, const struct volume_entry *entry, struct error 
             }
             text_printf(text, "+%llu", (unsigned long long)stream->extents[j].clusters);
         }
-        text_printf(text, "%s%s\n", stream->problem != NULL ? " !" : "",
-                    stream->problem != NULL ? stream->problem : "");
+        text_printf(text, "%s%s%s\n", stream->problem != NULL ? " !" : "",
+                    stream->problem != NULL ? stream->problem : "", stream->lost ? " LOST" : "");
     }
     return 0;
 }
@@ -130,15 +130,16 @@ static const struct {
     uint64_t value;
     const char *expected;
 } stream_cases[] = {
+    {56, UINT64_MAX, "24\n  : plain 20480 !its size cannot be LOST\n"},
     {56, 20481, "24\n  : plain 20480 !its valid length is larger than its size\n"},
-    {48, 20481, "24\n  : plain 20481 !its clusters end before its data\n"},
-    {48, UINT64_MAX, "24\n  : plain 18446744073709551615 !its size cannot be\n"},
+    {48, 20481, "24\n  : plain 20481 !its clusters end before its data LOST\n"},
+    {48, UINT64_MAX, "24\n  : plain 18446744073709551615 !its size cannot be LOST\n"},
     {40, 24576,
      "24\n  : plain 20480 !its allocated size does not match its clusters: a piece is "
      "missing or too much\n"},
     {24, 6, "24\n  : plain 20480 !its extents do not add up to its clusters\n"},
-    {24, 3, "24\n  : plain 20480 !its extents do not add up to its clusters\n"},
-    {16, 1, "24\n  : plain 0 !a piece is missing: its first one\n"},
+    {24, 3, "24\n  : plain 20480 !its extents do not add up to its clusters LOST\n"},
+    {16, 1, "24\n  : plain 0 !a piece is missing: its first one LOST\n"},
     {12, 0x0001, "24\n  : lznt1 20480 !its compression unit is not known\n"},
     {12, 0x0002, "24\n  : lznt1 20480 !its compression method is not known\n"},
     {12, 0x4000, "24\n  : efs 20480 10+5\n"},
@@ -176,7 +177,7 @@ static void test_duplicate_stream(void **state)
     (void)maker_resident(record, ATTRIBUTE_DATA, "", "one", 3);
     (void)maker_resident(record, ATTRIBUTE_DATA, "", "other", 5);
     maker_close(record);
-    expect(records, "24\n  : resident 3 !two attributes of this type and name exist\n");
+    expect(records, "24\n  : resident 3 !two attributes of this type and name exist LOST\n");
 }
 
 static void test_values(void **state)
@@ -295,7 +296,7 @@ static void test_lists(void **state)
     (void)state;
     static const char good[] = "24 f\n  : plain 32768 10+5 50+3\n";
     static const char missing[] = "24 f\n  : plain 32768 !a piece is missing: the attribute list "
-                                  "names one that is not there\n";
+                                  "names one that is not there LOST\n";
     static const struct {
         enum list_change change;
         const char *expected;
@@ -307,12 +308,12 @@ static void test_lists(void **state)
         {LIST_WRONG_SEQUENCE, missing,
          "stray 26 of 24: an extension record that no attribute list names\n"},
         {LIST_WRONG_VCN, missing, ""},
-        {LIST_GAP, "24 f\n  : plain 32768 !a piece is missing: its extents have a gap\n", ""},
-        {LIST_OVERLAP, "24 f\n  : plain 32768 !its extents overlap each other\n", ""},
+        {LIST_GAP, "24 f\n  : plain 32768 !a piece is missing: its extents have a gap LOST\n", ""},
+        {LIST_OVERLAP, "24 f\n  : plain 32768 !its extents overlap each other LOST\n", ""},
         {LIST_NOT_NAMED,
          "24 f\n  : plain 32768 !its allocated size does not match its clusters: a piece is "
          "missing "
-         "or too much\n",
+         "or too much LOST\n",
          "stray 26 of 24: an extension record that no attribute list names\n"},
         {LIST_OTHER_BASE, missing,
          "stray 26 of 24: an extension record that no attribute list names\n"},
@@ -343,7 +344,7 @@ static void test_unlisted_in_base(void **state)
     maker_name(at(records, FIRST), 5, "f");
     (void)maker_resident(at(records, FIRST), ATTRIBUTE_DATA, "", "x", 1);
     maker_close(at(records, FIRST));
-    expect(records, "24 f\n  : resident 1 !the attribute list does not name it\n");
+    expect(records, "24 f\n  : resident 1 !the attribute list does not name it LOST\n");
 }
 
 static void test_list_outside(void **state)
@@ -357,7 +358,7 @@ static void test_list_outside(void **state)
     (void)maker_resident(at(records, FIRST), ATTRIBUTE_DATA, "", "x", 1);
     maker_close(at(records, FIRST));
     expect(records, "24 !the extents of its attribute list are damaged\n"
-                    "  : resident 1 !the extents of its attribute list are damaged\n");
+                    "  : resident 1 !the extents of its attribute list are damaged LOST\n");
 }
 
 static void test_resident(void **state)
@@ -419,7 +420,10 @@ static void test_bad_sector(void **state)
     struct volume *volume = maker_volume(records, RECORDS);
     disk_set_fault(volume->disk, fail_first_records, NULL);
     assert_int_equal(volume_scan(volume, &visitor, &totals, &err), 0);
-    assert_string_equal(text_str(&text), "25\n");
+    /* Neither the record nor its place in the bitmap can be read: a file may be there. */
+    assert_string_equal(text_str(&text), "stray 24 of 0: in use in $MFT:$BITMAP or not known to "
+                                         "be free, but it cannot be read\n25\n");
+    assert_int_equal(totals.records_in_use, 2);
     disk_set_fault(volume->disk, vanish, NULL);
     assert_int_equal(volume_scan(volume, &visitor, &totals, &err), -1);
     assert_int_equal(err.kind, ERROR_STOP_RUN);
