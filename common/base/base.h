@@ -20,7 +20,7 @@
 #define PRINTF_LIKE(fmt, first) __attribute__((format(printf, fmt, first)))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- scope cleanup ------------------------------------------------------------------ */
+/* ---- scope cleanup ---------------------------------------------------------------- */
 
 #define CLEANUP(fn) __attribute__((cleanup(fn)))
 #define CLEANUP_FREE CLEANUP(cleanup_free)   /* any malloc'ed pointer */
@@ -54,7 +54,7 @@ static inline void cleanup_file(FILE **file)
     }
 }
 
-/* ---- errors ------------------------------------------------------------------------- */
+/* ---- errors ----------------------------------------------------------------------- */
 
 /* What can be done about it. Acted on in three places only: the HTTP retry policy, the
  * worker's policy for one entry, and the code that runs the whole job. */
@@ -105,7 +105,7 @@ int error_memory(struct error *err, const char *what);
 /* Put context in front of the message ("CONTEXT: message"); returns -1. */
 int error_add(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* ---- bounded text ------------------------------------------------------------------- */
+/* ---- bounded text ----------------------------------------------------------------- */
 
 /* A growing NUL-terminated byte string with a maximum. The first append that fails (limit or
  * memory) sets `failed`; later appends do nothing. One check at the end is enough. */
@@ -142,7 +142,7 @@ void text_add_url(struct text *text, const char *bytes, size_t len);
 void text_add_base64(struct text *text, const void *bytes, size_t len);
 void text_add_hex(struct text *text, const void *bytes, size_t len); /* lower case */
 
-/* ---- UTF ---------------------------------------------------------------------------- */
+/* ---- UTF -------------------------------------------------------------------------- */
 
 /* The code point at units[*index] (host byte order); moves *index past it. A lone surrogate is
  * returned as itself (0xD800–0xDFFF), which no valid code point is. Needs *index < count. */
@@ -160,8 +160,7 @@ ssize_t utf_to_utf16(const char *bytes, size_t len, uint16_t *units, size_t max)
 /* Simple upper case for comparing names without regard to case: ASCII, Latin-1, Greek, Cyrillic. */
 uint32_t utf_upper(uint32_t code_point);
 
-/* ---- clock, processors, random ------------------------------------------------------------------
- */
+/* ---- clock, processors, random --------------------------------------------------------------- */
 
 uint64_t clock_monotonic_ns(void);
 uint64_t clock_monotonic_ms(void);
@@ -182,7 +181,7 @@ void random_bytes(void *buf, size_t len);
 void random_uuid(char out[37]); /* version 4, lower case */
 uint64_t random_below(uint64_t limit);
 
-/* ---- checksums ---------------------------------------------------------------------- */
+/* ---- checksums -------------------------------------------------------------------- */
 
 /* CRC-32C (Castagnoli) as Cloud Storage states it. Start with 0; chain calls. ISA-L inside. */
 uint32_t crc32c_update(uint32_t crc, const void *bytes, size_t len);
@@ -200,7 +199,7 @@ int base64_decode(const char *base64, size_t len, uint8_t **ret_bytes, size_t *r
 /* SHA-256 of a buffer (OpenSSL inside). */
 void sha256_bytes(const void *bytes, size_t len, uint8_t out[32]);
 
-/* ---- numbers ------------------------------------------------------------------------ */
+/* ---- numbers ---------------------------------------------------------------------- */
 
 /* Whole-string decimal; -1 on anything else or overflow. */
 int parse_u64(const char *string, uint64_t *ret_value) WARN_UNUSED;
@@ -244,7 +243,7 @@ static inline uint64_t read_le64(const void *p)
     return (uint64_t)read_le32(b) | (uint64_t)read_le32(b + 4) << 32;
 }
 
-/* ---- small files -------------------------------------------------------------------- */
+/* ---- small files ------------------------------------------------------------------ */
 
 /* The whole file, at most `limit` bytes, NUL-terminated. Errors: STOP_RUN with exit_status 1 and
  * a message naming the path. `ret_text` has to be initialised; what it held is released. */
@@ -255,7 +254,7 @@ int file_write(const char *path, const void *bytes, size_t len, mode_t mode,
 /* mkdir -p with `mode` for what is made. */
 int file_make_folders(const char *path, mode_t mode, struct error *err) WARN_UNUSED;
 
-/* ---- log ---------------------------------------------------------------------------- */
+/* ---- log -------------------------------------------------------------------------- */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
 enum log_format { LOG_TEXT, LOG_JSON };

@@ -58,9 +58,9 @@ struct http_try {
 
 struct http_settings {
     const char *user_agent;
-    const char *ca_file;                 /* NULL: the system's */
-    bool no_proxy;                       /* true for the metadata server */
-    const _Atomic bool *cancel;          /* raised: every wait ends within 200 ms; may be NULL */
+    const char *ca_file;        /* NULL: the system's */
+    bool no_proxy;              /* true for the metadata server */
+    const _Atomic bool *cancel; /* raised: every wait ends within 200 ms; may be NULL */
     /* No further try starts later than this; 0 = 1 hour. Counted from the call's beginning, or
      * from the end of a try that brought clearly more of the body across than those before. */
     uint64_t give_up_ms;

@@ -102,8 +102,8 @@ struct http_call {
     unsigned tries;
     bool unanswered;
     bool token_missing; /* the credentials cannot be had now, but were before */
-    bool refresh;   /* ask for new credentials before the next try */
-    bool refreshed; /* done once already */
+    bool refresh;       /* ask for new credentials before the next try */
+    bool refreshed;     /* done once already */
     bool authorized;
 };
 
@@ -126,7 +126,7 @@ struct http_client {
     struct text header_text; /* request headers, each NUL-terminated; nodes point into it */
     struct curl_slist header_nodes[HTTP_HEADERS_MAX];
     char authorization[HTTP_AUTHORIZATION_MAX];
-    bool had_token; /* the credentials worked once: without them now, the network is at fault */
+    bool had_token;  /* the credentials worked once: without them now, the network is at fault */
     void *flat_body; /* HTTP_FLAT_BODY_MAX bytes, allocated on first use */
 
     struct text reply_text;

@@ -25,8 +25,8 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
     [PLAN_CODE_BAD_RECORD] = {PLAN_FAILED, REASON_BAD_RECORD, "the $MFT record is damaged"},
     [PLAN_CODE_NO_DATA] = {PLAN_FAILED, REASON_BAD_RECORD, "the file has no data attribute"},
     [PLAN_CODE_LOST_DATA] = {PLAN_FAILED, REASON_BAD_RECORD,
-                             "what the $MFT says about this data is damaged: pieces are missing, or "
-                             "there twice, or a size is wrong"},
+                             "what the $MFT says about this data is damaged: pieces are missing, "
+                             "or there twice, or a size is wrong"},
     [PLAN_CODE_LOST_REPARSE] = {PLAN_FAILED, REASON_BAD_RECORD,
                                 "marked as a reparse point, but the reparse data is missing; the "
                                 "content is not, or not wholly, here"},

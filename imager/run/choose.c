@@ -21,12 +21,14 @@ struct search {
     size_t folder_count;
 };
 
-/* Without the right to look, a run counts as unfinished. A look that fails is no answer: what a
- * finished run wrote must not be taken for something that may be replaced. */
-static int look_for_commit(struct search *search, const char *run_id, bool *ret_finished,
+enum commit { COMMIT_THERE, COMMIT_MISSING, COMMIT_UNKNOWN };
+
+/* Is the commit mark there? Without the right to look nobody knows. A look that fails is no answer:
+ * what a finished run wrote must not be taken for something that may be replaced. */
+static int look_for_commit(struct search *search, const char *run_id, enum commit *ret_commit,
                            struct error *err)
 {
-    *ret_finished = false;
+    *ret_commit = COMMIT_UNKNOWN;
     if (!run_has(search->run, GCS_RIGHT_GET)) {
         return 0;
     }
@@ -42,7 +44,9 @@ static int look_for_commit(struct search *search, const char *run_id, bool *ret_
         *err = answer_error;
         return -1;
     }
-    *ret_finished = answer == GCS_DONE;
+    if (answer != GCS_DENIED) {
+        *ret_commit = answer == GCS_DONE ? COMMIT_THERE : COMMIT_MISSING;
+    }
     return 0;
 }
 
@@ -78,23 +82,23 @@ static int consider(struct search *search, const struct identity *other, struct 
     if (relation == IDENTITY_OTHER && !is_demanded) {
         return 0;
     }
-    bool finished = false;
-    if (look_for_commit(search, other->run, &finished, err) != 0) {
+    enum commit commit = COMMIT_UNKNOWN;
+    if (look_for_commit(search, other->run, &commit, err) != 0) {
         return -1;
     }
     if (is_demanded) {
         search->demanded = *other;
         search->demanded_met = true;
-        search->demanded_finished = finished;
+        search->demanded_finished = commit == COMMIT_THERE;
     }
-    if (finished) {
+    if (commit == COMMIT_THERE) {
         if (relation != IDENTITY_OTHER) {
-            state_remove_run(run->state,
-                             other->run); /* the commit mark stands: nothing to resume */
+            /* Nothing to resume. */
+            state_remove_run(run->state, other->run);
         }
         return 0;
     }
-    if (relation == IDENTITY_SUPERSEDED) {
+    if (relation == IDENTITY_SUPERSEDED && commit == COMMIT_MISSING) {
         supersede(run, other);
     } else if (relation == IDENTITY_SAME && !search->found && (demanded == NULL || is_demanded)) {
         search->found = true;

@@ -14,7 +14,7 @@ static void add_prefix(const struct run *run, const char *tail, struct text *tex
     text_add(text, tail);
 }
 
-/* ---- leftovers ------------------------------------------------------------------------------- */
+/* ---- leftovers ----------------------------------------------------------------------------- */
 
 static int remove_under(struct run *run, const char *prefix, uint64_t *ret_left, struct error *err)
 {
@@ -23,11 +23,27 @@ static int remove_under(struct run *run, const char *prefix, uint64_t *ret_left,
     return answer == GCS_DONE || answer == GCS_DENIED || answer == GCS_NOT_FOUND ? 0 : -1;
 }
 
+static int warn_of_parts(struct run *run)
+{
+    if (run->summary->parts_left > 0) {
+        run_warn(run,
+                 "%llu parts could not be removed from gs://%s/%s%s.winch/parts/; they cost money "
+                 "until they are deleted",
+                 (unsigned long long)run->summary->parts_left, run->url.bucket, run->url.prefix,
+                 run->url.prefix[0] != '\0' ? "/" : "");
+    }
+    return 0;
+}
+
 static int remove_leftovers(struct run *run, struct error *err)
 {
+    struct upload_counters counters;
+    upload_engine_counters(run->engine, &counters);
+    run->summary->parts_left = counters.parts_left;
     if (!run_has(run, GCS_RIGHT_LIST | GCS_RIGHT_DELETE)) {
-        return 0; /* neither segments nor strangers' parts can be there to remove */
+        return warn_of_parts(run); /* no segments were written, and parts of others are not seen */
     }
+    run->summary->parts_left = 0;
     CLEANUP_TEXT struct text segments = TEXT_INIT(GCS_NAME_MAX * 2);
     run_control_name(run, run->identity.run, "segments/", &segments);
     uint64_t left = 0;
@@ -45,18 +61,10 @@ static int remove_leftovers(struct run *run, struct error *err)
         }
         run->summary->parts_left += left;
     }
-    if (run->summary->parts_left > 0) {
-        run_warn(run,
-                 "%llu parts could not be removed from gs://%s/%s%s.winch/parts/; they cost money "
-                 "until they are deleted",
-                 (unsigned long long)run->summary->parts_left, run->url.bucket, run->url.prefix,
-                 run->url.prefix[0] != '\0' ? "/" : "");
-    }
-    return 0;
+    return warn_of_parts(run);
 }
 
-/* ---- a stranger's guide ------------------------------------------------------------------------
- */
+/* ---- a stranger's guide ---------------------------------------------------------------------- */
 
 static int write_readme(struct run *run, struct error *err)
 {
@@ -101,8 +109,7 @@ static int write_readme(struct run *run, struct error *err)
     return 0;
 }
 
-/* ---- the commit mark ---------------------------------------------------------------------------
- */
+/* ---- the commit mark ------------------------------------------------------------------------- */
 
 static void add_totals(const struct run *run, const struct manifest_index *index, struct text *json)
 {

@@ -83,8 +83,7 @@ void run_control_name(const struct run *run, const char *run_id, const char *tai
     text_add(text, tail);
 }
 
-/* ---- journal -----------------------------------------------------------------------------------
- */
+/* ---- journal --------------------------------------------------------------------------------- */
 
 static void journal_broke(void *self, const struct error *err)
 {
@@ -183,8 +182,7 @@ static int open_books(struct run *run, struct loading *loading, uint64_t *ret_se
     return journal_start(run->journal, journal_broke, run, err);
 }
 
-/* ---- phases ------------------------------------------------------------------------------------
- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 static int list_existing(struct run *run, struct error *err)
 {
@@ -325,8 +323,7 @@ static int migrate(struct run *run, struct error *err)
     return finish_run(run, err);
 }
 
-/* ---- ends --------------------------------------------------------------------------------------
- */
+/* ---- ends ------------------------------------------------------------------------------------ */
 
 /* What only concerns an entry has no exit code of its own when it ends the run. */
 static enum exit_status exit_of(const struct error *err)

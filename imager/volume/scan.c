@@ -100,7 +100,8 @@ static int scan_open(struct scan *scan, struct error *err)
     scan->bitmap = calloc(1, bitmap_bytes);
     scan->bitmap_unknown = calloc(1, bitmap_bytes / BITMAP_PIECE_BYTES / 8 + 1);
     scan->unreadable = calloc(BLOCK_BYTES / scan->volume->boot.record_bytes, sizeof(bool));
-    if (scan->block == NULL || scan->unreadable == NULL || scan->bitmap == NULL || scan->bitmap_unknown == NULL) {
+    if (scan->block == NULL || scan->unreadable == NULL || scan->bitmap == NULL ||
+        scan->bitmap_unknown == NULL) {
         return error_memory(err, "scan of $MFT");
     }
     return read_bitmap(scan, err);
@@ -216,16 +217,16 @@ static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, bool
         return scan_hand_over(scan, err);
     }
     const char *why = in_header ? "in use by its header, free in $MFT:$BITMAP"
+                      : unreadable
+                          ? "in use in $MFT:$BITMAP or not known to be free, but it cannot be read"
                       : !has_signature
-                          ? unreadable ? "in use in $MFT:$BITMAP or not known to be free, but it "
-                                         "cannot be read"
-                                       : "in use in $MFT:$BITMAP, but it has no FILE signature"
+                          ? "in use in $MFT:$BITMAP, but it has no FILE signature"
                           : "in use in $MFT:$BITMAP, free by its header";
     return scan_stray(scan, number, sequence, has_signature ? read_le64(record + 32) : 0, why, err);
 }
 
-/* `unknown`: the answer where the bitmap cannot be read. Then the header decides, and what cannot be
- * read either counts as in use, since a file may be there. */
+/* `unknown`: the answer where the bitmap cannot be read. Then the header decides, and what cannot
+ * be read either counts as in use, since a file may be there. */
 static bool is_in_bitmap(const struct scan *scan, uint64_t number, bool unknown)
 {
     uint64_t piece = number / 8 / BITMAP_PIECE_BYTES;

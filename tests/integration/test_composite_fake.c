@@ -416,13 +416,12 @@ static void test_cancel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_workers),         cmocka_unit_test(test_interrupted),
-        cmocka_unit_test(test_finished_before), cmocka_unit_test(test_leftovers),
-        cmocka_unit_test(test_damaged),         cmocka_unit_test(test_taken_names),
-        cmocka_unit_test(test_destination),     cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_unreadable_reply),
-        cmocka_unit_test(test_sources_vanish),  cmocka_unit_test(test_failures),
-        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_workers),          cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_finished_before),  cmocka_unit_test(test_leftovers),
+        cmocka_unit_test(test_damaged),          cmocka_unit_test(test_taken_names),
+        cmocka_unit_test(test_destination),      cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_unreadable_reply), cmocka_unit_test(test_sources_vanish),
+        cmocka_unit_test(test_failures),         cmocka_unit_test(test_cancel),
     };
     cmocka_set_test_filter(getenv("TEST_FILTER")); /* NULL: all */
     return cmocka_run_group_tests(tests, world_open, world_close);

@@ -250,8 +250,8 @@ static void test_unreadable_reply(void **state)
     session = (struct session){.settings.if_exists = UPLOAD_IF_EXISTS_REPLACE};
     session_open(&session);
     uint64_t count = 0;
-    assert_int_equal(
-        upload_list_existing(session.uploader, "html/", NULL, &count, &session.err), GCS_DONE);
+    assert_int_equal(upload_list_existing(session.uploader, "html/", NULL, &count, &session.err),
+                     GCS_DONE);
     assert_int_equal(small(&session, "html/there", "hello", &result), -1);
     assert_int_equal(session.err.kind, ERROR_RETRY);
     faults_clear();

@@ -23,7 +23,7 @@ struct seen {
     unsigned asked; /* for credentials */
     unsigned refreshed;
     char refused[64];
-    const char *token; /* without a number; NULL: none */
+    const char *token;     /* without a number; NULL: none */
     unsigned token_faults; /* so often from now on there is none to be had */
 };
 

@@ -52,9 +52,15 @@ static int accept(struct join *join, uint64_t generation, bool was_present, stru
     struct upload_composite *composite = join->composite;
     composite_report_node(composite, join->level, join->index, generation, join->crc32c);
     for (uint32_t i = 0; i < join->count; i++) {
+        struct error failure = {0};
         if (upload_delete_exactly(join->uploader, join->names[i], join->sources[i].generation,
-                                  err) != 0) {
-            return error_add(err, "a part that has been composed cannot be removed");
+                                  &failure) != 0) {
+            if (failure.kind != ERROR_FAIL_ENTRY) {
+                *err = failure;
+                return error_add(err, "a part that has been composed cannot be removed");
+            }
+            /* A retention policy or a hold keeps it: the object is right all the same. */
+            upload_count(&join->uploader->engine->parts_left, 1);
         }
         composite_lock(composite);
         composite_node(composite, join->level - 1, join->first + i)->generation = 0;
@@ -202,8 +208,9 @@ static int source_is_gone(struct join *join, struct error *err)
     struct node *node = composite_node(composite, join->level, join->index);
     if (node->losses == UPLOAD_ROUNDS_MAX) {
         composite_unlock(composite);
-        return error_retry(err, "parts of %s vanish again and again; does a lifecycle rule or "
-                                "somebody else delete them?",
+        return error_retry(err,
+                           "parts of %s vanish again and again; does a lifecycle rule or somebody "
+                           "else delete them?",
                            composite->name);
     }
     node->losses++;

@@ -42,6 +42,7 @@ void upload_engine_counters(struct upload_engine *engine, struct upload_counters
         .read_ns = atomic_load(&engine->read_ns),
         .request_ns = atomic_load(&engine->request_ns),
         .window_wait_ns = atomic_load(&engine->window_wait_ns),
+        .parts_left = atomic_load(&engine->parts_left),
     };
     (void)pthread_mutex_lock(&engine->window.lock);
     counters.window = engine->window.places;

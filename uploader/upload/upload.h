@@ -52,6 +52,7 @@ struct upload_counters {
     uint64_t request_ns;     /* inside requests, reads taken off */
     uint64_t window_wait_ns; /* waiting for a place in the window */
     unsigned window;         /* places now */
+    uint64_t parts_left;     /* composed parts that the server refused to delete for good */
     unsigned throttled;      /* how often a 429 or 503 shrank the window */
 };
 

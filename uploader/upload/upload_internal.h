@@ -78,6 +78,7 @@ struct upload_engine {
     _Atomic uint64_t read_ns;
     _Atomic uint64_t request_ns;
     _Atomic uint64_t window_wait_ns;
+    _Atomic uint64_t parts_left;
 };
 
 struct uploader {
