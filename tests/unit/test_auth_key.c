@@ -31,7 +31,10 @@ static char *to_pem(EVP_PKEY *pkey, const EVP_CIPHER *cipher)
                                               cipher == NULL ? 0 : 8, NULL, NULL),
                      1);
     long len = BIO_get_mem_data(bio, &bytes);
-    char *pem = strndup(bytes, (size_t)len);
+    char *pem = malloc((size_t)len + 1);
+    assert_non_null(pem);
+    memcpy(pem, bytes, (size_t)len); /* OpenSSL's bytes end without a NUL */
+    pem[len] = '\0';
     BIO_free(bio);
     return pem;
 }
