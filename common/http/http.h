@@ -51,7 +51,8 @@ struct http_credentials {
  * thread after each try. status 0: no reply (connection, TLS, stall, timeout). */
 struct http_try {
     int status;
-    unsigned number; /* 1 = first try of this request */
+    unsigned number;  /* 1 = first try of this request */
+    unsigned resends; /* times that libcurl sent it again by itself within this try */
     uint64_t elapsed_ms;
     uint64_t sent_bytes; /* of the body */
 };
@@ -87,10 +88,10 @@ struct http_request {
     struct http_body *body;    /* NULL: none (Content-Length: 0 for POST and PUT) */
     bool authorize;            /* ask settings.credentials */
     uint32_t reply_timeout_ms; /* wait for the reply after the last body byte; 0 = 60,000. A value
-                               * below 20,000 also limits connecting. */
+                                * below 20,000 also limits connecting. */
     unsigned max_tries;        /* 0: as many as give_up_ms allows */
     size_t reply_limit;        /* longest reply kept in memory; 0 = 1 MiB. A longer 2xx reply is a
-                               * RETRY error at once; of other statuses the rest is dropped. */
+                                * RETRY error at once; of other statuses the rest is dropped. */
 
     /* When set, bytes of a 2xx reply go here instead of into reply->body. -1 ends the request
      * with that error. `restart` is called before a further try, to forget what came so far. */

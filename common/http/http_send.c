@@ -190,6 +190,7 @@ static void report_try(struct http_client *client, const struct http_call *call)
     const struct http_try made = {
         .status = attempt->status,
         .number = call->tries,
+        .resends = attempt->sends > 1 ? (unsigned)attempt->sends - 1 : 0,
         .elapsed_ms = clock_monotonic_ms() - attempt->started_ms,
         .sent_bytes = attempt->sent_bytes,
     };

@@ -60,8 +60,8 @@ bool upload_is_cancelled(const struct upload_engine *engine)
 static void note_try(void *self, const struct http_try *try_made)
 {
     struct upload_engine *engine = self;
-    upload_count(&engine->requests, 1);
-    upload_count(&engine->retries, try_made->number > 1 ? 1 : 0);
+    upload_count(&engine->requests, 1 + try_made->resends);
+    upload_count(&engine->retries, (try_made->number > 1 ? 1 : 0) + try_made->resends);
     upload_count(&engine->bytes_sent, try_made->sent_bytes);
     if (try_made->status == 429 || try_made->status == 503) {
         upload_window_note_throttle(&engine->window, clock_monotonic_ms());
