@@ -254,6 +254,29 @@ int file_write(const char *path, const void *bytes, size_t len, mode_t mode,
 /* mkdir -p with `mode` for what is made. */
 int file_make_folders(const char *path, mode_t mode, struct error *err) WARN_UNUSED;
 
+/* ---- areas: memory that the kernel can evict ------------------------------------------------ */
+
+/* An unlinked file, mapped, that grows. Its blocks are allocated before they are touched, so that a
+ * full disk is an error (exit 75, naming `what` and the folder) and not a signal. New bytes are
+ * zeros. One thread while it grows; after that any may read. */
+struct area {
+    const char *what;   /* "the catalog": borrowed, for messages */
+    const char *folder; /* borrowed, for messages */
+    int fd;             /* -1 when closed */
+    uint8_t *bytes;     /* NULL while nothing is mapped */
+    size_t len;         /* used */
+    size_t cap;         /* mapped, and allocated in the file */
+};
+
+int area_open(struct area *area, const char *what, const char *folder,
+              struct error *err) WARN_UNUSED;
+/* Room for `extra` bytes behind `len`, which the caller moves. NULL with `err` set. Moves `bytes`.
+ */
+uint8_t *area_reserve(struct area *area, size_t extra, struct error *err);
+/* Give back what is not used; from here on read-only. */
+void area_seal(struct area *area);
+void area_close(struct area *area); /* twice does no harm */
+
 /* ---- log -------------------------------------------------------------------------- */
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };

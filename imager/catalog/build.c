@@ -20,13 +20,13 @@ struct catalog *catalog_new(const char *folder, struct error *err)
         (void)error_memory(err, "the catalog"); /* fills err; NULL says it */
         return NULL;
     }
-    struct catalog_area *areas[] = {&catalog->blobs, &catalog->slots, &catalog->by_record,
-                                    &catalog->strays};
+    struct area *areas[] = {&catalog->blobs, &catalog->slots, &catalog->by_record,
+                            &catalog->strays};
     for (size_t i = 0; i < ARRAY_LEN(areas); i++) {
         areas[i]->fd = -1;
     }
     for (size_t i = 0; i < ARRAY_LEN(areas); i++) {
-        if (catalog_area_open(areas[i], catalog->folder, err) != 0) {
+        if (area_open(areas[i], "the catalog", catalog->folder, err) != 0) {
             catalog_free(catalog);
             return NULL;
         }
@@ -39,10 +39,10 @@ void catalog_free(struct catalog *catalog)
     if (catalog == NULL) {
         return;
     }
-    catalog_area_close(&catalog->blobs);
-    catalog_area_close(&catalog->slots);
-    catalog_area_close(&catalog->by_record);
-    catalog_area_close(&catalog->strays);
+    area_close(&catalog->blobs);
+    area_close(&catalog->slots);
+    area_close(&catalog->by_record);
+    area_close(&catalog->strays);
     catalog_words_clear(&catalog->words);
     free(catalog->folder);
     free(catalog);
@@ -55,8 +55,8 @@ int catalog_add(struct catalog *catalog, const struct volume_entry *entry, struc
                           "the volume has more than %u entries, which winch cannot keep",
                           UINT32_MAX - 1);
     }
-    uint8_t *start = catalog_area_reserve(&catalog->blobs, catalog_encode_bound(entry), err);
-    uint8_t *slot = catalog_area_reserve(&catalog->slots, sizeof(struct catalog_slot), err);
+    uint8_t *start = area_reserve(&catalog->blobs, catalog_encode_bound(entry), err);
+    uint8_t *slot = area_reserve(&catalog->slots, sizeof(struct catalog_slot), err);
     if (start == NULL || slot == NULL) {
         return -1;
     }
@@ -82,7 +82,7 @@ int catalog_add_stray(struct catalog *catalog, uint64_t record, uint16_t sequenc
     if (number < 0 || catalog->stray_count == UINT32_MAX) {
         return error_memory(err, "the catalog");
     }
-    uint8_t *stray = catalog_area_reserve(&catalog->strays, sizeof(struct catalog_stray), err);
+    uint8_t *stray = area_reserve(&catalog->strays, sizeof(struct catalog_stray), err);
     if (stray == NULL) {
         return -1;
     }
@@ -104,10 +104,10 @@ int catalog_finish(struct catalog *catalog, const struct volume_scan_totals *tot
     if (catalog_order(catalog, err) != 0 || index_records(catalog, err) != 0) {
         return -1;
     }
-    catalog_area_seal(&catalog->blobs);
-    catalog_area_seal(&catalog->slots);
-    catalog_area_seal(&catalog->by_record);
-    catalog_area_seal(&catalog->strays);
+    area_seal(&catalog->blobs);
+    area_seal(&catalog->slots);
+    area_seal(&catalog->by_record);
+    area_seal(&catalog->strays);
     return 0;
 }
 
@@ -125,7 +125,7 @@ static int index_records(struct catalog *catalog, struct error *err)
                           (unsigned long long)(limit - 1),
                           (unsigned long long)catalog->totals.records);
     }
-    uint8_t *bytes = catalog_area_reserve(&catalog->by_record, limit * sizeof(uint32_t), err);
+    uint8_t *bytes = area_reserve(&catalog->by_record, limit * sizeof(uint32_t), err);
     if (bytes == NULL) {
         return -1;
     }

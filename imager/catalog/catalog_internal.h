@@ -14,27 +14,10 @@
 #define CATALOG_EXTEND_RECORD 11
 #define CATALOG_SYSTEM_RECORDS 24
 
-/* ---- area: an unlinked file, mapped ------------------------------------------------------ */
-
-struct catalog_area {
-    const char *folder; /* borrowed from the catalog; for messages */
-    int fd;             /* -1 when closed */
-    uint8_t *bytes;     /* NULL while nothing is mapped */
-    size_t len;         /* used */
-    size_t cap;         /* mapped, and allocated in the file */
-};
-
-int catalog_area_open(struct catalog_area *area, const char *folder, struct error *err) WARN_UNUSED;
-/* Room for `extra` bytes behind `len`, which the caller moves. NULL with `err` set. Moves
- * `bytes`. */
-uint8_t *catalog_area_reserve(struct catalog_area *area, size_t extra, struct error *err);
-/* Give back what is not used; from here on read-only. */
-void catalog_area_seal(struct catalog_area *area);
-void catalog_area_close(struct catalog_area *area);
-
 /* ---- words: the few sentences that say what is wrong with a record ------------------------ */
 
-#define CATALOG_WORDS_MAX 1024 /* of a hostile volume too: one more and they share a general one */
+#define CATALOG_WORDS_MAX 1024 /* of a hostile volume too: one more and they share a general one   \
+                                */
 
 struct catalog_words {
     char *words[CATALOG_WORDS_MAX]; /* word n stands at n - 1 */
@@ -57,10 +40,10 @@ struct catalog_slot {
 
 struct catalog {
     char *folder;
-    struct catalog_area blobs;
-    struct catalog_area slots;     /* struct catalog_slot per entry */
-    struct catalog_area by_record; /* uint32_t per record: entry + 1, or 0 */
-    struct catalog_area strays;    /* struct catalog_stray */
+    struct area blobs;
+    struct area slots;     /* struct catalog_slot per entry */
+    struct area by_record; /* uint32_t per record: entry + 1, or 0 */
+    struct area strays;    /* struct catalog_stray */
     struct catalog_words words;
     struct volume_scan_totals totals;
     uint64_t record_limit; /* entries in by_record */

@@ -134,7 +134,7 @@ static struct varint_cursor open_names(const struct catalog *catalog, uint32_t i
                                        unsigned *ret_flags, uint64_t *ret_count)
 {
     uint64_t offset = slot_of(catalog, index)->place / 2;
-    const struct catalog_area *blobs = &catalog->blobs;
+    const struct area *blobs = &catalog->blobs;
     struct varint_cursor in = {
         .at = blobs->bytes + (offset < blobs->len ? offset : blobs->len),
         .end = blobs->bytes + blobs->len,

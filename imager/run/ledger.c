@@ -2,85 +2,50 @@
 /* ledger: a mapped array of 16 bytes a task, and the table of reason codes. */
 #include "run/ledger.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "plan/plan.h"
 
 struct ledger {
-    struct ledger_row *rows;
-    size_t bytes;
+    struct area area;
+    char *folder; /* for the area's messages */
 };
 
 _Static_assert(sizeof(struct ledger_row) == 16, "a row is 16 bytes");
-
-static int open_unnamed(const char *folder, size_t bytes, struct error *err)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        struct text path = TEXT_INIT(4096);
-        text_printf(&path, "%s/ledger-XXXXXX", folder);
-        fd = path.failed ? -1 : mkostemp(path.data, O_CLOEXEC);
-        if (fd >= 0) {
-            (void)unlink(path.data); /* the name is not needed; an error leaves an empty file */
-        }
-        text_free(&path);
-    }
-    if (fd < 0) {
-        return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot make a file in %s: %s", folder,
-                          strerror(errno));
-    }
-    int failure = posix_fallocate(fd, 0, (off_t)bytes);
-    if (failure != 0) {
-        (void)close(fd); /* nothing was written */
-        return error_stop(err, EXIT_STATUS_TEMPORARY,
-                          "no room for the ledger (%zu bytes) in %s: %s. Free space there or give "
-                          "another --state-dir; the same command resumes.",
-                          bytes, folder, strerror(failure));
-    }
-    return fd;
-}
 
 struct ledger *ledger_new(uint64_t tasks, const char *folder, struct error *err)
 {
     struct ledger *ledger = calloc(1, sizeof(*ledger));
     uint64_t bytes = 0;
-    if (ledger == NULL || mul_overflows(tasks + 1, sizeof(struct ledger_row), &bytes) ||
-        bytes > SIZE_MAX) {
+    if (ledger == NULL || tasks == UINT64_MAX ||
+        mul_overflows(tasks + 1, sizeof(struct ledger_row), &bytes) ||
+        (ledger->folder = strdup(folder)) == NULL) {
         free(ledger);
-        (void)error_memory(err, "the ledger");
+        (void)error_memory(err, "the ledger"); /* NULL says it */
         return NULL;
     }
-    int fd = open_unnamed(folder, (size_t)bytes, err);
-    if (fd < 0) {
-        free(ledger);
+    ledger->area.fd = -1;
+    if (area_open(&ledger->area, "the ledger", ledger->folder, err) != 0 ||
+        area_reserve(&ledger->area, (size_t)bytes, err) == NULL) {
+        ledger_free(ledger);
         return NULL;
     }
-    void *map = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    (void)close(fd); /* the mapping keeps the file */
-    if (map == MAP_FAILED) {
-        free(ledger);
-        (void)error_memory(err, "the ledger");
-        return NULL;
-    }
-    ledger->rows = map;
-    ledger->bytes = (size_t)bytes;
+    ledger->area.len = (size_t)bytes;
     return ledger;
 }
 
 void ledger_free(struct ledger *ledger)
 {
     if (ledger != NULL) {
-        (void)munmap(ledger->rows, ledger->bytes);
+        area_close(&ledger->area);
+        free(ledger->folder);
         free(ledger);
     }
 }
 
 struct ledger_row *ledger_row(struct ledger *ledger, uint64_t task)
 {
-    return &ledger->rows[task];
+    return (struct ledger_row *)(void *)ledger->area.bytes + task;
 }
 
 static const char *const reasons[] = {

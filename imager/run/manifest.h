@@ -52,9 +52,7 @@ void manifest_add_facts(const struct run_volume *volume, const struct catalog_vi
 struct manifest_order {
     struct manifest_item *items;
     size_t count, cap;
-    uint8_t *keys; /* mapped from an unlinked file */
-    size_t keys_len, keys_cap;
-    int keys_fd;
+    struct area keys; /* of all items, one behind the other */
 };
 /* All lines of the run, sorted by key bytes. */
 int manifest_order_build(struct manifest_writer *writer, struct manifest_order *ret_order,

@@ -101,7 +101,7 @@ static int keep_file(struct manifest_index *index, struct packer *packer, struct
 static char *copy_path(const struct manifest_order *order, const struct manifest_item *item)
 {
     /* A stream's key continues behind a NUL: the copy ends there, at the path. */
-    return strndup((const char *)order->keys + item->key_at, item->key_len);
+    return strndup((const char *)order->keys.bytes + item->key_at, item->key_len);
 }
 
 static void count_line(struct manifest_writer *writer, const struct manifest_item *item,
@@ -163,7 +163,7 @@ static int write_item(struct manifest_writer *writer, const struct manifest_orde
 static int write_pieces(struct run *run, struct manifest_writer *writer, struct packer *packer,
                         struct manifest_index *index, struct error *err)
 {
-    struct manifest_order order = {.keys_fd = -1};
+    struct manifest_order order = {.keys.fd = -1};
     int result = manifest_order_build(writer, &order, err);
     run->phase_total = order.count;
     for (size_t i = 0; i < order.count && result == 0; i++) {

@@ -3,64 +3,22 @@
  * belong in memory: they lie in an unlinked mapped file that the kernel can evict. */
 #include "run/manifest.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "run/ledger.h"
 #include "run/state.h"
 
-#define KEYS_STEP (64ULL << 20)
-
-static int grow_keys(struct run *run, struct manifest_order *order, size_t wanted,
-                     struct error *err)
+static int add_key(struct manifest_order *order, struct manifest_item *item, const char *key,
+                   size_t len, struct error *err)
 {
-    if (order->keys_fd < 0) {
-        CLEANUP_TEXT struct text path = TEXT_INIT(4096);
-        text_printf(&path, "%s/keys-XXXXXX", state_folder(run->state));
-        order->keys_fd = path.failed ? -1 : mkostemp(path.data, O_CLOEXEC);
-        if (order->keys_fd < 0) {
-            return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot make a file in %s: %s",
-                              state_folder(run->state), strerror(errno));
-        }
-        (void)unlink(path.data); /* the descriptor is enough; a name left over is an empty file */
+    uint8_t *room = len > UINT32_MAX ? NULL : area_reserve(&order->keys, len + 1, err);
+    if (room == NULL) {
+        return len > UINT32_MAX ? error_memory(err, "the manifest's keys") : -1;
     }
-    size_t cap = order->keys_cap;
-    while (cap < wanted) {
-        cap += KEYS_STEP;
-    }
-    int failure = posix_fallocate(order->keys_fd, 0, (off_t)cap);
-    if (failure != 0) {
-        return error_stop(
-            err, EXIT_STATUS_TEMPORARY,
-            "no room to sort the manifest (%zu bytes) in %s: %s. Free space there; the "
-            "same command resumes.",
-            cap, state_folder(run->state), strerror(failure));
-    }
-    void *map = order->keys == NULL
-                    ? mmap(NULL, cap, PROT_READ | PROT_WRITE, MAP_SHARED, order->keys_fd, 0)
-                    : mremap(order->keys, order->keys_cap, cap, MREMAP_MAYMOVE);
-    if (map == MAP_FAILED) {
-        return error_memory(err, "the manifest's keys");
-    }
-    order->keys = map;
-    order->keys_cap = cap;
-    return 0;
-}
-
-static int add_key(struct run *run, struct manifest_order *order, struct manifest_item *item,
-                   const char *key, size_t len, struct error *err)
-{
-    if (len > UINT32_MAX || order->keys_len + len > order->keys_cap) {
-        if (len > UINT32_MAX || grow_keys(run, order, order->keys_len + len, err) != 0) {
-            return -1;
-        }
-    }
-    item->key_at = order->keys_len;
+    item->key_at = order->keys.len;
     item->key_len = (uint32_t)len;
-    memcpy(order->keys + order->keys_len, key, len);
-    order->keys_len += len;
+    memcpy(room, key, len);
+    order->keys.len += len;
     if (order->count == order->cap) {
         size_t cap = order->cap == 0 ? 4096 : order->cap * 2;
         struct manifest_item *items = realloc(order->items, cap * sizeof(*items));
@@ -108,7 +66,7 @@ static int add_entry(struct manifest_writer *writer, size_t index, uint32_t entr
         if (path == NULL) {
             return error_memory(err, "the manifest's keys");
         }
-        if ((i == 0 || !excluded) && add_key(run, order, &item, path, len, err) != 0) {
+        if ((i == 0 || !excluded) && add_key(order, &item, path, len, err) != 0) {
             return -1;
         }
     }
@@ -133,7 +91,7 @@ static int add_entry(struct manifest_writer *writer, size_t index, uint32_t entr
         text_add_bytes(&key, path, len);
         text_add_char(&key, '\0');
         plan_stream_name(&writer->view.entry.streams[i], &key);
-        if (key.failed || add_key(run, order, &item, key.data, key.len, err) != 0) {
+        if (key.failed || add_key(order, &item, key.data, key.len, err) != 0) {
             return key.failed ? error_memory(err, "the manifest's keys") : -1;
         }
     }
@@ -169,8 +127,8 @@ int manifest_order_build(struct manifest_writer *writer, struct manifest_order *
                          struct error *err)
 {
     struct run *run = writer->run;
-    *ret_order = (struct manifest_order){.keys_fd = -1};
-    if (grow_keys(run, ret_order, 1, err) != 0) {
+    *ret_order = (struct manifest_order){.keys.fd = -1};
+    if (area_open(&ret_order->keys, "the manifest's order", state_folder(run->state), err) != 0) {
         return -1;
     }
     for (size_t i = 0; i < run->volume_count; i++) {
@@ -181,7 +139,7 @@ int manifest_order_build(struct manifest_writer *writer, struct manifest_order *
         }
         for (uint32_t n = 0; n < catalog_stray_count(volume->catalog); n++) {
             struct manifest_item item = {.kind = MANIFEST_STRAY, .volume = (uint8_t)i, .entry = n};
-            if (add_key(run, ret_order, &item, "", 0, err) != 0) {
+            if (add_key(ret_order, &item, "", 0, err) != 0) {
                 return -1;
             }
         }
@@ -193,17 +151,14 @@ int manifest_order_build(struct manifest_writer *writer, struct manifest_order *
     }
     if (ret_order->count > 0) {
         qsort_r(ret_order->items, ret_order->count, sizeof(*ret_order->items), compare_items,
-                ret_order->keys);
+                ret_order->keys.bytes);
     }
     return 0;
 }
 
 void manifest_order_clear(struct manifest_order *order)
 {
-    if (order->keys != NULL) {
-        (void)munmap(order->keys, order->keys_cap);
-    }
-    cleanup_close(&order->keys_fd);
+    area_close(&order->keys);
     free(order->items);
-    *order = (struct manifest_order){.keys_fd = -1};
+    *order = (struct manifest_order){.keys.fd = -1};
 }

@@ -8,24 +8,24 @@
 static void test_grows_and_seals(void **state)
 {
     (void)state;
-    struct catalog_area area;
+    struct area area;
     struct error err = {0};
-    assert_int_equal(catalog_area_open(&area, "/tmp", &err), 0);
+    assert_int_equal(area_open(&area, "the test", "/tmp", &err), 0);
     enum { STEPS = 3000, BYTES = 1000 };
     for (size_t i = 0; i < STEPS; i++) {
-        uint8_t *bytes = catalog_area_reserve(&area, BYTES, &err);
+        uint8_t *bytes = area_reserve(&area, BYTES, &err);
         assert_non_null(bytes);
         memset(bytes, (int)(i % 251), BYTES);
         area.len += BYTES;
     }
-    catalog_area_seal(&area);
+    area_seal(&area);
     assert_true(area.cap >= area.len && area.cap < area.len + 4096);
     for (size_t i = 0; i < STEPS; i++) {
         assert_int_equal(area.bytes[i * BYTES + BYTES - 1], i % 251);
     }
-    assert_null(catalog_area_reserve(&area, SIZE_MAX - 5, &err));
-    catalog_area_close(&area);
-    catalog_area_close(&area);
+    assert_null(area_reserve(&area, SIZE_MAX - 5, &err));
+    area_close(&area);
+    area_close(&area);
 }
 
 static void test_full_folder_is_temporary(void **state)

@@ -3,7 +3,7 @@
  * An unlinked file that is mapped and grows. Its blocks are allocated before they are touched, so
  * that a full disk is an error here and not a signal at some later write.
  */
-#include "catalog/catalog_internal.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,25 +14,25 @@
 enum { STEP_FIRST_BYTES = 256 << 10, STEP_MAX_BYTES = 256 << 20, PAGE_BYTES = 4096 };
 
 static int open_unlinked(const char *folder);
-static int grow(struct catalog_area *area, size_t need, struct error *err);
+static int grow(struct area *area, size_t need, struct error *err);
 static int allocate(int fd, size_t from, size_t to);
-static int refuse(const struct catalog_area *area, int cause, struct error *err);
+static int refuse(const struct area *area, int cause, struct error *err);
 static size_t whole_pages(size_t len);
 
-int catalog_area_open(struct catalog_area *area, const char *folder, struct error *err)
+int area_open(struct area *area, const char *what, const char *folder, struct error *err)
 {
-    *area = (struct catalog_area){.folder = folder, .fd = open_unlinked(folder)};
+    *area = (struct area){.what = what, .folder = folder, .fd = open_unlinked(folder)};
     if (area->fd < 0) {
         return refuse(area, errno, err);
     }
     return 0;
 }
 
-uint8_t *catalog_area_reserve(struct catalog_area *area, size_t extra, struct error *err)
+uint8_t *area_reserve(struct area *area, size_t extra, struct error *err)
 {
     size_t need;
     if (__builtin_add_overflow(area->len, extra, &need) || need > SIZE_MAX / 4) {
-        (void)error_memory(err, "the catalog"); /* fills err; NULL says it */
+        (void)error_memory(err, area->what); /* fills err; NULL says it */
         return NULL;
     }
     if (need > area->cap && grow(area, need, err) != 0) {
@@ -41,13 +41,13 @@ uint8_t *catalog_area_reserve(struct catalog_area *area, size_t extra, struct er
     return area->bytes + area->len;
 }
 
-void catalog_area_seal(struct catalog_area *area)
+void area_seal(struct area *area)
 {
     size_t cap = whole_pages(area->len);
     if (cap < area->cap) {
         (void)munmap(area->bytes + cap, area->cap - cap); /* at worst it stays mapped */
         if (ftruncate(area->fd, (off_t)cap) != 0) {
-            log_write(LOG_DEBUG, "catalog", "blocks behind the catalog stay allocated: %s",
+            log_write(LOG_DEBUG, "base", "blocks behind %s stay allocated: %s", area->what,
                       strerror(errno));
         }
         area->cap = cap;
@@ -62,13 +62,13 @@ void catalog_area_seal(struct catalog_area *area)
     area->fd = -1;
 }
 
-void catalog_area_close(struct catalog_area *area)
+void area_close(struct area *area)
 {
     if (area->bytes != NULL) {
         (void)munmap(area->bytes, area->cap); /* cannot fail for a mapping of ours */
     }
     cleanup_close(&area->fd);
-    *area = (struct catalog_area){.fd = -1};
+    *area = (struct area){.fd = -1};
 }
 
 static int open_unlinked(const char *folder)
@@ -78,7 +78,7 @@ static int open_unlinked(const char *folder)
         return fd;
     }
     CLEANUP_FREE char *path = NULL;
-    if (asprintf(&path, "%s/.winch-catalog-XXXXXX", folder) < 0) {
+    if (asprintf(&path, "%s/.winch-area-XXXXXX", folder) < 0) {
         path = NULL;
         errno = ENOMEM;
         return -1;
@@ -90,7 +90,7 @@ static int open_unlinked(const char *folder)
     return fd;
 }
 
-static int grow(struct catalog_area *area, size_t need, struct error *err)
+static int grow(struct area *area, size_t need, struct error *err)
 {
     size_t step = area->cap < STEP_FIRST_BYTES ? STEP_FIRST_BYTES : area->cap;
     if (step > STEP_MAX_BYTES) {
@@ -98,6 +98,10 @@ static int grow(struct catalog_area *area, size_t need, struct error *err)
     }
     size_t cap = whole_pages(need > area->cap + step ? need : area->cap + step);
     int cause = allocate(area->fd, area->cap, cap);
+    if (cause == ENOSPC && cap > whole_pages(need)) {
+        cap = whole_pages(need); /* no room for a whole step, but perhaps for what is asked */
+        cause = allocate(area->fd, area->cap, cap);
+    }
     if (cause != 0) {
         return refuse(area, cause, err);
     }
@@ -121,18 +125,18 @@ static int allocate(int fd, size_t from, size_t to)
     return cause;
 }
 
-static int refuse(const struct catalog_area *area, int cause, struct error *err)
+static int refuse(const struct area *area, int cause, struct error *err)
 {
     if (cause == ENOSPC || cause == EDQUOT || cause == EFBIG) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
-                          "cannot keep the catalog in %s: %s; make room there or choose another "
-                          "folder with --state-dir",
-                          area->folder, strerror(cause));
+                          "cannot keep %s in %s: %s; make room there or choose another folder "
+                          "with --state-dir; the same command resumes",
+                          area->what, area->folder, strerror(cause));
     }
     if (cause == ENOMEM) {
-        return error_memory(err, "the catalog");
+        return error_memory(err, area->what);
     }
-    return error_stop(err, EXIT_STATUS_FAILED, "cannot make the catalog's file in %s: %s",
+    return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot make a file for %s in %s: %s", area->what,
                       area->folder, strerror(cause));
 }
 
