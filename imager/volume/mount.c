@@ -167,8 +167,8 @@ static int fail_mount(struct mount *mount, struct error *err, int cause)
     const char *words = strerror(cause);
 
     if (mount->has_fault) {
-        return error_stop(err, EXIT_STATUS_SOURCE, "cannot mount the NTFS volume: %s",
-                          mount->fault.message);
+        *err = mount->fault; /* one bad sector, or the whole disk: the kind tells */
+        return error_add(err, "cannot mount the NTFS volume");
     }
     if (cause == EIO) {
         words =

@@ -10,7 +10,8 @@
 
 struct mount;
 
-/* Mount read-only through our own device. STOP_RUN exit 6 with what the library says, in words. */
+/* Mount read-only through our own device. STOP_RUN exit 6 with what the library says, in words; a
+ * read that failed keeps its kind (FAIL_ENTRY "bad-sector"). */
 struct mount *mount_open(struct volume *volume, struct error *err);
 void mount_free(struct mount *mount); /* accepts NULL; streams must be closed before */
 
