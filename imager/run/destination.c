@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "run/journal.h"
+
 #define USER_AGENT "winch/" WINCH_VERSION
 
 /* Composites leave parts that must be removed, and composing reads: all three are needed. */
@@ -149,9 +151,13 @@ bool destination_composites(struct run *run)
     return composites;
 }
 
-/* An observer that outlives the calls: the journal learns every node before its sources go. */
-void worker_node_done(void *self, uint64_t cookie, unsigned level, uint32_t index,
-                      uint64_t generation, uint32_t crc32c);
+/* The journal learns of every node before its sources go. Called on workers' threads. */
+static void note_node(void *self, uint64_t cookie, unsigned level, uint32_t index,
+                      uint64_t generation, uint32_t crc32c)
+{
+    struct run *run = self;
+    journal_node(run->journal, cookie, level, index, generation, crc32c);
+}
 
 int destination_start(struct run *run, struct error *err)
 {
@@ -166,7 +172,7 @@ int destination_start(struct run *run, struct error *err)
         .rights = run->rights,
         .superseded_runs = run->superseded_list,
         .superseded_run_count = run->superseded_count,
-        .on_node = worker_node_done,
+        .on_node = note_node,
         .on_node_self = run,
     };
     run->engine = upload_engine_new(&settings, err);

@@ -352,13 +352,3 @@ void source_close(struct run *run)
     disk_layout_clear(&run->layout);
     disk_free(run->disk);
 }
-
-struct run_volume *run_volume_of(struct run *run, uint64_t task, uint64_t *ret_number)
-{
-    size_t i = run->volume_count - 1;
-    while (i > 0 && run->volumes[i].first_task > task) {
-        i--;
-    }
-    *ret_number = task - run->volumes[i].first_task;
-    return &run->volumes[i];
-}

@@ -7,16 +7,6 @@
 #include "run/journal.h"
 #include "run/segments.h"
 
-void worker_node_done(void *self, uint64_t cookie, unsigned level, uint32_t index,
-                      uint64_t generation, uint32_t crc32c);
-
-void worker_node_done(void *self, uint64_t cookie, unsigned level, uint32_t index,
-                      uint64_t generation, uint32_t crc32c)
-{
-    struct run *run = self;
-    journal_node(run->journal, cookie, level, index, generation, crc32c);
-}
-
 /* ---- what an outcome means ---------------------------------------------------------------- */
 
 static void close_row(struct worker *worker, uint64_t task, struct ledger_row *row,
