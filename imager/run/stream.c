@@ -37,18 +37,22 @@ int stream_open(struct stream *stream, struct run *run, struct run_volume *volum
                 const struct plan_task *task, const struct catalog_view *view,
                 struct volume_reader *reader, struct error *err)
 {
+    if (stream->task == task && stream->reader == reader) {
+        return 0; /* still open: the view has not changed either */
+    }
+    stream->task = NULL;
     stream->run = run;
     stream->volume = volume;
-    stream->task = task;
     stream->entry = &view->entry;
     stream->stream = &view->entry.streams[task->stream];
     stream->reader = reader;
     stream->cluster_bytes = volume_get_info(volume->volume)->cluster_bytes;
     stream->cursor = 0;
-    if (task->through_reader || task->resident) {
-        return 0;
+    if (!task->through_reader && !task->resident && index_extents(stream, err) != 0) {
+        return -1;
     }
-    return index_extents(stream, err);
+    stream->task = task;
+    return 0;
 }
 
 void stream_clear(struct stream *stream)

@@ -23,7 +23,8 @@ struct stream {
 };
 
 /* Point it at a task. `view` (the task's entry, decoded) must live as long as the stream is read;
- * `reader` may be NULL unless task->through_reader. */
+ * `reader` may be NULL unless task->through_reader. Opening the same task again costs nothing; set
+ * `task` to NULL when the view is decoded anew. */
 int stream_open(struct stream *stream, struct run *run, struct run_volume *volume,
                 const struct plan_task *task, const struct catalog_view *view,
                 struct volume_reader *reader, struct error *err) WARN_UNUSED;

@@ -78,7 +78,16 @@ int worker_open_task(struct worker *worker, uint64_t number, struct worker_task 
         }
     }
     ret_task->reader = worker->readers[index];
-    return catalog_get(volume->catalog, ret_task->task->entry, &worker->view, err);
+    if (worker->decoded == number) {
+        return 0; /* the next part of the same stream: a million extents are decoded once */
+    }
+    worker->decoded = UINT64_MAX;
+    worker->stream.task = NULL; /* it points into the view */
+    if (catalog_get(volume->catalog, ret_task->task->entry, &worker->view, err) != 0) {
+        return -1;
+    }
+    worker->decoded = number;
+    return 0;
 }
 
 int worker_describe(struct worker *worker, const struct worker_task *task,
@@ -250,6 +259,7 @@ static int worker_init(struct worker *worker, struct run *run, struct work *work
 {
     worker->run = run;
     worker->work = work;
+    worker->decoded = UINT64_MAX;
     worker->metadata = TEXT_INIT(GCS_METADATA_MAX + 1024);
     worker->buffer = malloc(WORKER_BUFFER_BYTES); /* touched only as far as used */
     worker->small = malloc(PLAN_SMALL_MAX);

@@ -21,6 +21,7 @@ struct worker {
     struct plan_namer *namers[RUN_VOLUME_MAX];
     struct volume_reader *readers[RUN_VOLUME_MAX];
     struct catalog_view view;
+    uint64_t decoded; /* the task whose entry the view holds, or UINT64_MAX */
     struct stream stream;
     struct text metadata;
     uint8_t *buffer; /* WORKER_BUFFER_BYTES: what one read brought */
