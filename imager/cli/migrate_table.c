@@ -130,7 +130,7 @@ const struct option_command migrate_command = {
         "  winch migrate disk.img gs://archive --volume 2 --exclude '*.tmp'\n"
         "\n"
         "Exit codes: 0 everything is in the bucket and proven; 2 mistake in the command line;\n"
-        "3 finished, but some files failed; 4 rights; 5 the bucket refused; 6 SOURCE cannot be\n"
+        "3 finished, but something is missing; 4 rights; 5 the bucket refused; 6 SOURCE cannot be\n"
         "read; 10 no such run; 11 another run holds it; 70 winch's own error; 75 temporary, the\n"
         "same command resumes; 130 and 143 interrupted, the same command resumes; 1 any other.\n",
 };

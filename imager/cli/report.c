@@ -143,6 +143,9 @@ static void add_shortcoming(struct text *text, const struct run_summary *summary
     if (missing > 0) {
         report_add_number(text, missing, "entry is", "entries are");
         text_add(text, " NOT in the bucket");
+    } else if (summary->partitions_not_taken > 0) {
+        report_add_number(text, summary->partitions_not_taken, "partition was", "partitions were");
+        text_add(text, " NOT taken: no NTFS");
     } else if (summary->parts_left > 0) {
         report_add_number(text, summary->parts_left, "part", NULL);
         text_add(text, " of large files could not be removed from the bucket");

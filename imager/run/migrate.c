@@ -286,8 +286,8 @@ static enum exit_status judge(const struct run *run)
     if (!run->settings->dry_run && (!summary->committed || !summary->counts_agree)) {
         return EXIT_STATUS_INTERNAL;
     }
-    bool clean =
-        summary->failed <= summary->accepted && summary->parts_left == 0 && !run->descriptors_lost;
+    bool clean = summary->failed <= summary->accepted && summary->parts_left == 0 &&
+                 summary->partitions_not_taken == 0 && !run->descriptors_lost;
     return clean ? EXIT_STATUS_CLEAN : EXIT_STATUS_NOT_CLEAN;
 }
 

@@ -117,6 +117,7 @@ struct run_summary {
     uint64_t inline_streams, orphans, renamed;
     uint64_t requests, retries, objects_total, bytes_total;
     uint64_t parts_left;
+    uint64_t partitions_not_taken; /* no NTFS, though they may hold data; nobody chose volumes */
     uint64_t elapsed_ms;
     enum run_limit limited_by;
     const char *consistency; /* "clean", "crash" */

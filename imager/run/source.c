@@ -228,7 +228,11 @@ int source_open(struct run *run, struct error *err)
                    run->settings->volume_count == 0) {
             CLEANUP_TEXT struct text what = TEXT_INIT(700);
             describe(partition, &what);
-            run_warn(run, "%s: NOT taken, no NTFS: %s", run->settings->source, text_str(&what));
+            run->summary->partitions_not_taken++;
+            run_warn(run,
+                     "%s: NOT taken, no NTFS: %s. If that is meant, name the volumes to take with "
+                     "--volume.",
+                     run->settings->source, text_str(&what));
         }
     }
     const char *missing = find_missing(run);

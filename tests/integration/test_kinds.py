@@ -117,8 +117,11 @@ def test_mbr_volume(number, winch, storage, images):
 def test_mbr_all(winch, storage, images):
     """Three volumes, each in a folder of its own below the prefix."""
     image = images.get('mbr')
-    result, manifest = migrate(winch, storage, image)
+    result, manifest = migrate(winch, storage, image, expect=3)
     check_counts(result, manifest)
+    # Partition 3 is FAT: named, and no success as long as nobody chose volumes.
+    assert result.json['failed'] == 0, result.json
+    assert any('FAT' in warning for warning in result.json['warnings']), result.json
     objects = storage.bucket().list('p/')
     for number in (1, 2, 6):
         for row in images.rows('mbr-p%d' % number):
@@ -126,6 +129,14 @@ def test_mbr_all(winch, storage, images):
                 name = 'p/MBR%d/%s' % (number, row.path.decode())
                 assert name in objects, name
                 assert storage.bucket().sha256(name) == row.sha256
+
+
+def test_chosen_volumes_are_all_there_is(winch, storage, images):
+    """The same disk without a word about FAT once the volumes are named."""
+    image = images.get('mbr')
+    result, manifest = migrate(winch, storage, image, '--volume', '1,2,6')
+    check_counts(result, manifest)
+    assert not result.json['warnings'], result.json
 
 
 def test_label(winch, storage, images):
