@@ -90,6 +90,9 @@ int disk_read(struct disk *disk, uint64_t offset, void *buf, size_t len, struct 
             err, "bad-sector", "%s: byte %llu lies behind the end of the device (%llu bytes)",
             disk->path, (unsigned long long)offset, (unsigned long long)disk->size_bytes);
     }
+    if (disk->cancel != NULL && *disk->cancel) {
+        return error_cancelled(err);
+    }
     while (len > 0) {
         ssize_t count = 0;
         int cause = read_some(disk, offset, to, len, &count);
@@ -101,6 +104,11 @@ int disk_read(struct disk *disk, uint64_t offset, void *buf, size_t len, struct 
         len -= (size_t)count;
     }
     return 0;
+}
+
+void disk_set_cancel(struct disk *disk, const _Atomic bool *cancel)
+{
+    disk->cancel = cancel;
 }
 
 void disk_set_fault(struct disk *disk, int (*fault)(void *self, uint64_t offset, size_t len),

@@ -27,6 +27,10 @@ uint32_t disk_sector_bytes(const struct disk *disk);
 int disk_read(struct disk *disk, uint64_t offset, void *buf, size_t len,
               struct error *err) WARN_UNUSED;
 
+/* While *cancel is true, every further read fails as CANCELLED: long scans end. Borrowed; set
+ * before threads start. */
+void disk_set_cancel(struct disk *disk, const _Atomic bool *cancel);
+
 /* For tests: asked before each read; non-zero is the errno with which that read fails. Set before
  * threads start. */
 void disk_set_fault(struct disk *disk, int (*fault)(void *self, uint64_t offset, size_t len),

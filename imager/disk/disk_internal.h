@@ -45,6 +45,7 @@ struct disk {
     uint32_t sector_bytes;
     int (*fault)(void *self, uint64_t offset, size_t len);
     void *fault_self;
+    const _Atomic bool *cancel; /* or NULL */
     struct blocked blocked;
 };
 

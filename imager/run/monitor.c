@@ -157,7 +157,9 @@ static void watch_the_end(struct monitor *monitor)
     if (run->halt && monitor->stop_seen_ms == 0) {
         monitor->stop_seen_ms = now;
     }
-    if (monitor->stop_seen_ms != 0 && now - monitor->stop_seen_ms > DRAIN_MS &&
+    /* Before the first request there is nothing in flight that could be drained. */
+    uint64_t drain_ms = strcmp(run->phase, "scan") == 0 ? 0 : DRAIN_MS;
+    if (monitor->stop_seen_ms != 0 && now - monitor->stop_seen_ms >= drain_ms &&
         settings->cancel != NULL) {
         *settings->cancel = true;
     }

@@ -209,6 +209,7 @@ int source_open(struct run *run, struct error *err)
     if (run->disk == NULL) {
         return -1;
     }
+    disk_set_cancel(run->disk, run->settings->cancel);
     if (disk_read_layout(run->disk, &run->layout, err) != 0) {
         return -1;
     }

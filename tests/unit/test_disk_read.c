@@ -160,6 +160,22 @@ static int look_at_watchdog(void *self, uint64_t offset, size_t len)
     return 0;
 }
 
+static void test_cancel(void **state)
+{
+    (void)state;
+    _Atomic bool cancel = false;
+    struct disk *disk = open_pattern();
+    uint8_t bytes[16];
+    struct error err = {0};
+
+    disk_set_cancel(disk, &cancel);
+    assert_int_equal(disk_read(disk, 0, bytes, sizeof(bytes), &err), 0);
+    cancel = true;
+    assert_int_equal(disk_read(disk, 0, bytes, sizeof(bytes), &err), -1);
+    assert_int_equal(err.kind, ERROR_CANCELLED);
+    disk_free(disk);
+}
+
 static void test_watchdog(void **state)
 {
     (void)state;
@@ -209,8 +225,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_read), cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_watchdog), cmocka_unit_test(test_list),
-        cmocka_unit_test(test_shrunk),
+        cmocka_unit_test(test_watchdog), cmocka_unit_test(test_list), cmocka_unit_test(test_shrunk),
+        cmocka_unit_test(test_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
