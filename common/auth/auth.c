@@ -159,15 +159,8 @@ static int wait_for_round(struct auth *auth, uint64_t round, struct error *err)
         if (auth->cancel != NULL && *auth->cancel) {
             return error_cancelled(err);
         }
-        struct timespec until;
-        (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail */
-        until.tv_nsec += WAIT_SLICE_MS * 1000000L;
-        if (until.tv_nsec >= 1000000000L) {
-            until.tv_nsec -= 1000000000L;
-            until.tv_sec++;
-        }
         /* Woken or not: the loop looks for itself. */
-        (void)pthread_cond_timedwait(&auth->renewed, &auth->lock, &until);
+        (void)clock_wait(&auth->renewed, &auth->lock, clock_monotonic_ms() + WAIT_SLICE_MS);
     }
     if (auth->fault.kind == ERROR_NONE) {
         return 0;

@@ -7,6 +7,7 @@
 #ifndef WINCH_BASE_H
 #define WINCH_BASE_H
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -172,6 +173,10 @@ void clock_format_compact(uint64_t utc_ns, char out[32]);
 /* Sleep, but wake within 50 ms of *cancel becoming true (cancel may be NULL). Returns -1 when
  * cancelled. */
 int clock_sleep_ms(uint64_t ms, const _Atomic bool *cancel);
+
+/* Wait on a condition until it is signalled or clock_monotonic_ms() reaches `until_ms`, so that a
+ * step of the wall clock neither cuts nor stretches the wait. 0, or ETIMEDOUT. */
+int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ms);
 
 /* Processors that this process may run on; at least 1. */
 unsigned processor_count(void);

@@ -72,3 +72,12 @@ static struct tm utc_parts(uint64_t utc_ns)
     (void)gmtime_r(&seconds, &parts); /* 64 bits of nanoseconds end in 2554: always in range */
     return parts;
 }
+
+int clock_wait(pthread_cond_t *condition, pthread_mutex_t *lock, uint64_t until_ms)
+{
+    struct timespec until = {
+        .tv_sec = (time_t)(until_ms / 1000),
+        .tv_nsec = (long)(until_ms % 1000) * 1000000L,
+    };
+    return pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &until);
+}

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "run/gzip.h"
 #include "run/identity.h"
+#include "run/segments.h"
 #include "run/state.h"
 
 #define BUCKET_RUNS_MAX 64 /* newest runs looked at; older unfinished ones are for cleanup */
@@ -145,37 +145,21 @@ static int ignore_object(void *self, const char *name, const struct gcs_object *
     return 0;
 }
 
-static int append_bytes(void *self, const void *bytes, size_t len, struct error *err)
-{
-    struct text *text = self;
-    text_add_bytes(text, bytes, len);
-    return text->failed ? error_entry(err, NULL, "segment 0 is larger than it can be") : 0;
-}
-
-static void forget_bytes(void *self)
-{
-    text_reset(self);
-}
-
 /* What does not read as a segment 0 is no run that could be continued. */
 static int consider_remote(struct search *search, const char *run_id, struct error *err)
 {
     CLEANUP_TEXT struct text name = TEXT_INIT(GCS_NAME_MAX * 2);
-    CLEANUP_TEXT struct text packed = TEXT_INIT(1 << 20);
     CLEANUP_TEXT struct text json = TEXT_INIT(1 << 20);
-    struct error cause = {0};
+    bool readable = false;
     struct identity identity;
     run_control_name(search->run, run_id, "segments/00000.jsonl.gz", &name);
     if (name.failed) {
         return error_memory(err, "a segment's name");
     }
-    enum gcs_answer answer =
-        gcs_read(search->client, name.data, 0, 0, 0, append_bytes, forget_bytes, &packed, &cause);
-    if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
-        *err = cause;
+    if (segments_read(search->client, name.data, 1 << 20, &json, &readable, err) != 0) {
         return -1;
     }
-    if (answer != GCS_DONE || gzip_unpack(packed.data, packed.len, &json, &cause) != 0) {
+    if (!readable) {
         return 0;
     }
     const char *end = memchr(text_str(&json), '\n', json.len);

@@ -42,6 +42,7 @@ struct identity {
 };
 
 #define RUN_SUPERSEDED_MAX 32
+#define RUN_OBJECT_BYTES 65536 /* sending this much weighs as much as one object */
 
 struct run {
     const struct run_settings *settings;

@@ -3,7 +3,6 @@
 #include "run/journal_internal.h"
 
 #include <string.h>
-#include <time.h>
 
 #define COMMIT_EVERY_MS 250
 #define COMMIT_ITEMS 10000
@@ -97,15 +96,9 @@ static int commit(struct journal *journal, struct journal_item *items, size_t co
 /* Wait for a full batch, the end of the interval, or the stop. Called and returns with the lock. */
 static void wait_for_items(struct journal *journal)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
-    until.tv_nsec += COMMIT_EVERY_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
+    uint64_t until_ms = clock_monotonic_ms() + COMMIT_EVERY_MS;
     while (!journal->stopping && journal->queued < COMMIT_ITEMS) {
-        if (pthread_cond_timedwait(&journal->wake, &journal->lock, &until) != 0) {
+        if (clock_wait(&journal->wake, &journal->lock, until_ms) != 0) {
             break;
         }
     }

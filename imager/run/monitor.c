@@ -8,7 +8,6 @@
 #define LOOK_MS 250
 #define WINDOW_LOOKS 40 /* 10 s: long enough to be calm, short enough to be true */
 #define DRAIN_MS 10000
-#define OBJECT_BYTES 65536
 #define CPU_BOUND 0.85 /* of all cores: above, more of anything else does not help */
 
 struct look {
@@ -83,12 +82,12 @@ static enum run_limit judge(const struct monitor *monitor, const struct look *fr
 }
 
 /* What is left at the pace of the window. A million small objects have few bytes and take long all
- * the same: an object weighs as much as OBJECT_BYTES. */
+ * the same: an object weighs as much as RUN_OBJECT_BYTES. */
 static uint64_t time_left(const struct run *run, const struct look *from, const struct look *to)
 {
-    uint64_t done = to->bytes + to->objects * OBJECT_BYTES;
-    uint64_t before = from->bytes + from->objects * OBJECT_BYTES;
-    uint64_t total = run->byte_count + run->task_count * OBJECT_BYTES;
+    uint64_t done = to->bytes + to->objects * RUN_OBJECT_BYTES;
+    uint64_t before = from->bytes + from->objects * RUN_OBJECT_BYTES;
+    uint64_t total = run->byte_count + run->task_count * RUN_OBJECT_BYTES;
     if (done <= before || done > total || to->at_ms <= from->at_ms) {
         return UINT64_MAX;
     }

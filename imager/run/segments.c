@@ -3,7 +3,6 @@
 #include "run/segments.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "run/gzip.h"
 #include "run/identity.h"
@@ -13,6 +12,7 @@
 
 #define CLOSE_FIRST_MS 10000 /* a run that dies early has a segment to show, too */
 #define CLOSE_EVERY_MS 60000
+#define LOOK_MS 1000
 #define CLOSE_TASKS 200000 /* about 64 MiB of lines */
 #define LINE_LIMIT (1U << 20)
 
@@ -116,10 +116,7 @@ static void *segments_main(void *argument)
     uint64_t last_ms = clock_monotonic_ms();
     (void)pthread_mutex_lock(&segments->lock);
     while (!segments->stopping) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
-        until.tv_sec += 1;
-        (void)pthread_cond_timedwait(&segments->wake, &segments->lock, &until); /* or woken */
+        (void)clock_wait(&segments->wake, &segments->lock, clock_monotonic_ms() + LOOK_MS);
         uint64_t every_ms = segments->number <= 1 ? CLOSE_FIRST_MS : CLOSE_EVERY_MS;
         bool due = segments->count >= CLOSE_TASKS || clock_monotonic_ms() - last_ms >= every_ms;
         if (segments->stopping || !due) {

@@ -21,6 +21,11 @@ void segments_note(struct segments *segments, uint64_t task);
 /* End the thread; what it holds back is in the journal. Accepts NULL. */
 void segments_stop(struct segments *segments);
 
+/* One segment, unpacked into `ret_lines` within its limit. Not there, too large or damaged is no
+ * error (ret_readable false): nothing in a bucket is trusted. */
+int segments_read(struct gcs_client *client, const char *name, size_t packed_limit,
+                  struct text *ret_lines, bool *ret_readable, struct error *err) WARN_UNUSED;
+
 /* Fill the ledger (and the journal, which must be started) from the segments of run->identity.run.
  * Returns the next free segment number. */
 int segments_rebuild(struct run *run, uint64_t *ret_next_number, struct error *err) WARN_UNUSED;

@@ -130,19 +130,32 @@ static void forget_bytes(void *self)
     text_reset(self);
 }
 
-static int read_segment(struct rebuild *rebuild, const char *name, struct error *err)
+int segments_read(struct gcs_client *client, const char *name, size_t packed_limit,
+                  struct text *ret_lines, bool *ret_readable, struct error *err)
 {
-    CLEANUP_TEXT struct text packed = TEXT_INIT(PACKED_LIMIT);
-    CLEANUP_TEXT struct text lines = TEXT_INIT(UNPACKED_LIMIT);
-    struct error damage = {0};
+    CLEANUP_TEXT struct text packed = TEXT_INIT(packed_limit);
     struct error cause = {0};
-    enum gcs_answer answer = gcs_read(uploader_client(rebuild->run->uploader), name, 0, 0, 0,
-                                      append_bytes, forget_bytes, &packed, &cause);
+    *ret_readable = false;
+    enum gcs_answer answer =
+        gcs_read(client, name, 0, 0, 0, append_bytes, forget_bytes, &packed, &cause);
     if (answer == GCS_ERROR && cause.kind != ERROR_FAIL_ENTRY) {
         *err = cause;
         return -1;
     }
-    if (answer != GCS_DONE || gzip_unpack(packed.data, packed.len, &lines, &damage) != 0) {
+    *ret_readable =
+        answer == GCS_DONE && gzip_unpack(packed.data, packed.len, ret_lines, &cause) == 0;
+    return 0;
+}
+
+static int read_segment(struct rebuild *rebuild, const char *name, struct error *err)
+{
+    CLEANUP_TEXT struct text lines = TEXT_INIT(UNPACKED_LIMIT);
+    bool readable = false;
+    if (segments_read(uploader_client(rebuild->run->uploader), name, PACKED_LIMIT, &lines,
+                      &readable, err) != 0) {
+        return -1;
+    }
+    if (!readable) {
         return 0; /* damaged or gone: what it named is found by comparison */
     }
     const char *at = text_str(&lines);

@@ -3,14 +3,12 @@
 #include "run/work.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 #include "run/ledger.h"
 #include "run/pace.h"
 
-#define WAIT_MS 200      /* how often a waiting worker looks whether the run winds up */
-#define LOOK_MS 50       /* how often at most the pace is looked at */
-#define UNIT_BYTES 65536 /* sending this much weighs as much as one object */
+#define WAIT_MS 200 /* how often a waiting worker looks whether the run winds up */
+#define LOOK_MS 50  /* how often at most the pace is looked at */
 
 struct work {
     struct run *run;
@@ -25,7 +23,7 @@ struct work {
 
 static uint64_t units_done(const struct run *run)
 {
-    return run->objects_done + run->bytes_done / UNIT_BYTES;
+    return run->objects_done + run->bytes_done / RUN_OBJECT_BYTES;
 }
 
 struct work *work_new(struct run *run, struct error *err)
@@ -117,14 +115,8 @@ static bool take_task(struct work *work, struct work_item *item)
 
 static void wait_a_little(struct work *work)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
-    until.tv_nsec += WAIT_MS * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
-    (void)pthread_cond_timedwait(&work->wake, &work->lock, &until); /* a timeout is as good */
+    /* A timeout is as good. */
+    (void)clock_wait(&work->wake, &work->lock, clock_monotonic_ms() + WAIT_MS);
 }
 
 /* Nothing to hand out now or later. */

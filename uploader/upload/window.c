@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define HALVE_INTERVAL_MS 1000
-#define CANCEL_POLL_NS 50000000L
+#define CANCEL_POLL_MS 50
 
 int upload_window_open(struct upload_window *window, unsigned maximum, struct error *err)
 {
@@ -40,14 +40,8 @@ void upload_window_close(struct upload_window *window)
 
 static void wait_a_little(struct upload_window *window)
 {
-    struct timespec until;
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += CANCEL_POLL_NS;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_nsec -= 1000000000L;
-        until.tv_sec++;
-    }
-    (void)pthread_cond_timedwait(&window->freed, &window->lock, &until);
+    /* Woken or not: the caller looks for itself. */
+    (void)clock_wait(&window->freed, &window->lock, clock_monotonic_ms() + CANCEL_POLL_MS);
 }
 
 int upload_window_enter(struct upload_window *window, const _Atomic bool *cancel,
