@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/disks_render.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A machine has far fewer disks than this. */
@@ -130,8 +131,14 @@ static void list_one(struct listing *listing, const struct disk_device *device, 
         entry.sector_bytes = disk_sector_bytes(disk);
     }
     if (disk != NULL && disk_read_layout(disk, &layout, &err) == 0) {
+        struct disks_state *states = calloc(layout.count + 1, sizeof(*states));
+        for (size_t i = 0; states != NULL && i < layout.count; i++) {
+            disks_look(disk, &layout.partitions[i], &states[i]);
+        }
         entry.layout = &layout;
+        entry.states = states; /* without memory for them they are not told */
         add(listing, &entry);
+        free(states);
         disk_layout_clear(&layout);
     } else {
         entry.error = err.message;

@@ -5,12 +5,20 @@
 #include <string.h>
 
 /* A label may be longer, but then the table would not be one. */
-enum { LABEL_BYTES_SHOWN = 64, CONTENT_COLUMNS = 32, CONTENT_BYTES_MAX = 1024 };
+enum { LABEL_BYTES_SHOWN = 64, CONTENT_COLUMNS = 30, CONTENT_BYTES_MAX = 1024 };
+/* Remarks begin below the contents and fit the narrowest usual terminal. */
+enum { REMARK_COLUMN = 19, LINE_COLUMNS = 79 };
 
-static void add_partition(struct text *text, const struct disk_partition *partition);
+static void add_partition(struct text *text, const struct disk_partition *partition,
+                          const struct disks_state *state);
 static void add_remark(struct text *text, const char *remark);
 static void add_padded(struct text *text, const struct text *cell, size_t columns);
-static void add_partition_json(struct text *text, const struct disk_partition *partition);
+static void add_partition_json(struct text *text, const struct disk_partition *partition,
+                               const struct disks_state *state);
+static void add_remarks_json(struct text *text, const struct disks_state *state);
+static size_t word_len(const char *words);
+static const char *label_of(const struct disk_partition *partition,
+                            const struct disks_state *state);
 static void add_string(struct text *text, const char *name, const char *value);
 static const char *content_word(const struct disk_partition *partition);
 
@@ -35,12 +43,15 @@ void disks_render(struct text *text, const struct disks_entry *disk)
         add_remark(text, disk->error);
         return;
     }
-    add_remark(text, disk->layout->warning);
+    for (size_t i = 0; i < disk->layout->warning_count; i++) {
+        add_remark(text, disk->layout->warnings[i]);
+    }
     if (disk->layout->count == 0) {
         add_remark(text, "no partitions");
     }
     for (size_t i = 0; i < disk->layout->count; i++) {
-        add_partition(text, &disk->layout->partitions[i]);
+        add_partition(text, &disk->layout->partitions[i],
+                      disk->states != NULL ? &disk->states[i] : NULL);
     }
 }
 
@@ -50,22 +61,28 @@ void disks_render_json(struct text *text, const struct disks_entry *disk)
     text_printf(text, ",\"size\":%llu,\"sector\":%u", (unsigned long long)disk->size_bytes,
                 disk->sector_bytes);
     add_string(text, ",\"table\":", disk->layout == NULL ? "" : disk->layout->table);
+    add_string(text, ",\"guid\":", disk->layout == NULL ? "" : disk->layout->disk_guid);
     add_string(text, ",\"model\":", disk->model);
-    text_add(text, ",\"partitions\":[");
+    add_string(text, ",\"by_id\":", disk->by_id);
+    text_printf(text, ",\"in_use\":%s,\"partitions\":[", disk->is_system ? "true" : "false");
     for (size_t i = 0; disk->layout != NULL && i < disk->layout->count; i++) {
         text_add(text, i == 0 ? "" : ",");
-        add_partition_json(text, &disk->layout->partitions[i]);
+        add_partition_json(text, &disk->layout->partitions[i],
+                           disk->states != NULL ? &disk->states[i] : NULL);
+    }
+    text_add(text, "],\"warnings\":[");
+    for (size_t i = 0; disk->layout != NULL && i < disk->layout->warning_count; i++) {
+        add_string(text, i == 0 ? "" : ",", disk->layout->warnings[i]);
     }
     text_add(text, "]");
     if (disk->layout == NULL) {
         add_string(text, ",\"error\":", disk->error);
-    } else if (disk->layout->warning[0] != '\0') {
-        add_string(text, ",\"warning\":", disk->layout->warning);
     }
     text_add(text, "}");
 }
 
-static void add_partition(struct text *text, const struct disk_partition *partition)
+static void add_partition(struct text *text, const struct disk_partition *partition,
+                          const struct disks_state *state)
 {
     static const char *const roles[] = {
         [DISK_ROLE_DATA] = "",
@@ -80,10 +97,11 @@ static void add_partition(struct text *text, const struct disk_partition *partit
         text_printf(text, "  %3u %11s  ", partition->number, size);
     }
     CLEANUP_TEXT struct text cell = TEXT_INIT(CONTENT_BYTES_MAX);
+    const char *label = label_of(partition, state);
     text_add_shown(&cell, content_word(partition), strlen(content_word(partition)), SIZE_MAX);
-    if (partition->label[0] != '\0') {
+    if (label[0] != '\0') {
         text_add(&cell, " \"");
-        text_add_shown(&cell, partition->label, strlen(partition->label), LABEL_BYTES_SHOWN);
+        text_add_shown(&cell, label, strlen(label), LABEL_BYTES_SHOWN);
         text_add(&cell, "\"");
     }
     bool is_ntfs = partition->content == DISK_NTFS;
@@ -93,24 +111,65 @@ static void add_partition(struct text *text, const struct disk_partition *partit
         text_add(text, "  ");
         text_add_shown(text, partition->serial, strlen(partition->serial), SIZE_MAX);
     }
+    bool has_word = state != NULL && state->word != NULL;
+    text_printf(text, "%s%s", has_word ? "  " : "", has_word ? state->word : "");
     text_add(text, is_ntfs ? roles[partition->role] : "");
     text_add_char(text, '\n');
+    for (size_t i = 0; state != NULL && i < state->remark_count; i++) {
+        add_remark(text, state->remarks[i]);
+    }
+    add_remark(text, state != NULL ? state->problem : "");
     if (partition->beyond_device) {
-        add_remark(text, "ends behind the end of the device: is the image complete?");
+        char beyond[80];
+        (void)snprintf(beyond, sizeof(beyond), "ends %llu bytes behind the end of the device",
+                       (unsigned long long)partition->beyond_bytes); /* fits */
+        add_remark(text, beyond);
     }
-    if (!is_ntfs) {
-        add_remark(text, partition->advice);
-    }
+    add_remark(text, partition->advice);
 }
 
-/* Below what it belongs to, in line with the contents. */
+/* Below what it belongs to, in line with the contents; commands in quotes are not broken, so that
+ * they can be copied. */
 static void add_remark(struct text *text, const char *remark)
 {
-    if (remark[0] != '\0') {
-        text_printf(text, "%19s", "");
-        text_add_shown(text, remark, strlen(remark), SIZE_MAX);
-        text_add_char(text, '\n');
+    size_t column = REMARK_COLUMN;
+    CLEANUP_TEXT struct text shown = TEXT_INIT(CONTENT_BYTES_MAX * 4);
+    text_add_shown(&shown, remark, strlen(remark), SIZE_MAX);
+    const char *words = text_str(&shown);
+    if (words[0] == '\0') {
+        return;
     }
+    text_printf(text, "%*s", REMARK_COLUMN, "");
+    while (*words != '\0') {
+        size_t len = word_len(words);
+        if (column > REMARK_COLUMN && column + 1 + len > LINE_COLUMNS) {
+            text_printf(text, "\n%*s", REMARK_COLUMN, "");
+            column = REMARK_COLUMN;
+        } else if (column > REMARK_COLUMN) {
+            text_add_char(text, ' ');
+            column++;
+        }
+        text_add_bytes(text, words, len);
+        column += len;
+        words += len;
+        words += strspn(words, " ");
+    }
+    text_add_char(text, '\n');
+}
+
+/* Up to the next space that stands in no quotes. */
+static size_t word_len(const char *words)
+{
+    size_t len = strcspn(words, " ");
+    size_t start = words[0] == '(' ? 1 : 0;
+    if (words[start] == '\'') {
+        const char *end = strchr(words + start + 1, '\'');
+        if (end != NULL) {
+            len = (size_t)(end - words) + 1;
+            len += strcspn(words + len, " ");
+        }
+    }
+    return len;
 }
 
 /* By code points, which is right for all but wide and combining ones. */
@@ -126,7 +185,8 @@ static void add_padded(struct text *text, const struct text *cell, size_t column
     }
 }
 
-static void add_partition_json(struct text *text, const struct disk_partition *partition)
+static void add_partition_json(struct text *text, const struct disk_partition *partition,
+                               const struct disks_state *state)
 {
     static const char *const roles[] = {
         [DISK_ROLE_DATA] = "data",
@@ -137,13 +197,38 @@ static void add_partition_json(struct text *text, const struct disk_partition *p
                 (unsigned long long)partition->offset_bytes,
                 (unsigned long long)partition->size_bytes);
     add_string(text, ",\"content\":", content_word(partition));
-    add_string(text, ",\"label\":", partition->label);
+    add_string(text, ",\"kind\":", partition->kind != NULL ? partition->kind : "unknown");
+    add_string(text, ",\"label\":", label_of(partition, state));
     add_string(text, ",\"serial\":", partition->serial);
     add_string(text, ",\"role\":", roles[partition->role]);
     add_string(text, ",\"type\":", partition->type);
     add_string(text, ",\"guid\":", partition->guid);
+    add_string(text, ",\"name\":", partition->name);
+    text_printf(text, ",\"beyond_bytes\":%llu", (unsigned long long)partition->beyond_bytes);
+    if (state != NULL && state->word != NULL) {
+        add_string(text, ",\"state\":", state->word);
+        add_remarks_json(text, state);
+    }
     add_string(text, ",\"advice\":", partition->advice);
     text_add(text, "}");
+}
+
+static void add_remarks_json(struct text *text, const struct disks_state *state)
+{
+    text_add(text, ",\"remarks\":[");
+    for (size_t i = 0; i < state->remark_count; i++) {
+        add_string(text, i == 0 ? "" : ",", state->remarks[i]);
+    }
+    if (state->problem[0] != '\0') {
+        add_string(text, state->remark_count == 0 ? "" : ",", state->problem);
+    }
+    text_add(text, "]");
+}
+
+/* libblkid leaves out some; the volume itself knows. */
+static const char *label_of(const struct disk_partition *partition, const struct disks_state *state)
+{
+    return partition->label[0] == '\0' && state != NULL ? state->label : partition->label;
 }
 
 static void add_string(struct text *text, const char *name, const char *value)

@@ -33,8 +33,9 @@ static const char *const later[] = {"--since",          "--files-from",
 static const struct option table[] = {
     {OPTION_HEADING, .help = "What is taken:"},
     {OPTION_COMMA_LIST, "--volume", "N|LABEL|all",
-     "partition number or label of a volume; may be repeated, or a list with commas. Without "
-     "it: all NTFS volumes except recovery and system partitions.",
+     "partition number or label of a volume (label:L for a label that looks like a number); may be "
+     "repeated, or a list with commas. Without it: all NTFS volumes except recovery and system "
+     "partitions.",
      PLACE(volumes)},
     {OPTION_LIST, "--include", "GLOB",
      "only files that match. * matches within a name, ** across folders; a pattern without / "

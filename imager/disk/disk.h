@@ -50,8 +50,10 @@ enum disk_content {
     DISK_STORAGE_SPACES,
     DISK_REFS,
     DISK_RESERVED,  /* Microsoft reserved partition: holds no files */
-    DISK_CONTAINER, /* VHD, VHDX, qcow2, VMDK file instead of a raw image */
-    DISK_OTHER,     /* another file system or RAID member that libblkid names */
+    DISK_CONTAINER, /* VHD, VHDX, qcow2, VMDK, packed file instead of a raw image */
+    DISK_OTHER,     /* another file system that libblkid names */
+    DISK_MEMBER,    /* a part of a RAID, of a volume group, or LUKS */
+    DISK_DAMAGED,   /* NTFS by its backup boot sector, but not by the first */
     DISK_EMPTY,     /* all zeros at the start */
     DISK_UNREADABLE,
 };
@@ -63,26 +65,32 @@ struct disk_partition {
     unsigned number; /* as in the table; 0: the bare device is one volume */
     uint64_t offset_bytes;
     uint64_t size_bytes;
-    bool beyond_device; /* ends behind the device's end */
+    bool beyond_device;    /* ends behind the device's end */
+    uint64_t beyond_bytes; /* by how much */
     enum disk_role role;
     enum disk_content content;
+    const char *kind;      /* code of imager/disk/kinds.c: "ntfs", "bitlocker", "ext4", … */
     char content_name[64]; /* "NTFS", "BitLocker", "FAT32", "ext4", … */
     char type[64];         /* GPT type GUID or "0x07" */
     char guid[40];         /* GPT partition GUID or "" */
     char name[128];        /* GPT partition name, UTF-8, or "" */
     char label[256];       /* file system label, UTF-8, or "" */
     char serial[32];       /* NTFS volume serial, 16 hex digits upper case, or "" */
-    char advice[256];      /* what the user can do when it is not NTFS, or "" */
+    char advice[320];      /* what the user can do when it is not NTFS, or "" */
 };
 
-#define DISK_PARTITION_MAX 256
+#define DISK_PARTITION_MAX 256 /* more are left out, and a warning says so */
+#define DISK_WARNING_MAX 8
 
 struct disk_layout {
     char table[16]; /* "gpt", "mbr", "none" */
     char disk_guid[40];
     struct disk_partition *partitions;
     size_t count;
-    char warning[256]; /* "the first GPT is damaged, its backup was used", or "" */
+    char warnings[DISK_WARNING_MAX][256]; /* "the first GPT is damaged, its backup was used" */
+    size_t warning_count;
+    bool is_full; /* partitions were left out */
+    bool is_cut;  /* the device is shorter than its table says */
 };
 
 /* Partition table through libblkid, contents by libblkid and own looks at the first bytes. A bare

@@ -49,29 +49,42 @@ struct disk {
     struct blocked blocked;
 };
 
+/* ---- kinds.c: names and advice ------------------------------------------------------------- */
+
+struct disk_kind {
+    const char *code;
+    enum disk_content content;
+    const char *name;
+    const char *advice; /* of a container: may hold one %s for the file */
+};
+/* NULL: there is none. */
+const struct disk_kind *kind_find(const char *code);
+/* The code of a file that holds a disk in another form than raw bytes, by its first bytes, or
+ * NULL. */
+const char *kind_of_container(const uint8_t *head, size_t len);
+
 /* ---- content.c, encrypted.c: what the first bytes say ------------------------------------ */
 
 /* Bytes at the start of a partition that the own looks need; a shorter partition gives fewer. */
 #define CONTENT_HEAD_BYTES 65536
 
-/* Sets content, content_name, serial and advice of `partition` from its first bytes and returns
- * true, or returns false and leaves the rest to libblkid. */
+/* Fills in kind, content, name and advice. `code` must be one of kinds.c. */
+void content_set(struct disk_partition *partition, const char *code);
+/* The same for a container, whose advice quotes `path`. */
+void content_set_container(struct disk_partition *partition, const char *code, const char *path);
+/* From the first bytes, with the serial; or returns false and leaves the rest to libblkid. */
 bool content_recognise(const uint8_t *head, size_t len, struct disk_partition *partition);
-/* The same from the partition's type in the table: reserved, dynamic, Storage Spaces, and its
- * role. */
+/* From the partition's type in the table: reserved, dynamic, Storage Spaces, and its role. */
 bool content_by_type(struct disk_partition *partition, bool has_private_header);
-/* A file that holds a disk in another form than raw bytes: fills the name and the advice, which
- * quotes `path`. `head` are the first bytes; `tail` the last 512 or NULL. */
-bool content_container(const uint8_t *head, size_t len, const uint8_t *tail, const char *path,
-                       struct disk_partition *partition);
+/* The kind of container that the first bytes or the last 512 (`tail`, or NULL) show, or NULL. */
+const char *content_container(const uint8_t *head, size_t len, const uint8_t *tail);
+bool content_is_ntfs_boot_sector(const uint8_t *sector);
 /* Is `tail` the footer of a fixed VHD, whose bytes before it are the raw disk? */
 bool content_is_fixed_vhd(const uint8_t *tail);
 /* The header that Windows writes for a dynamic disk at sector 6 of an MBR disk. */
 #define CONTENT_PRIVATE_HEADER_OFFSET (UINT64_C(6) * 512)
 bool content_is_private_header(const uint8_t *sector);
 bool content_is_zero(const uint8_t *head, size_t len);
-void content_set(struct disk_partition *partition, enum disk_content content, const char *name,
-                 const char *advice);
 /* BitLocker in all its forms: the usual header, clear key, and To Go, which looks like FAT. */
 bool content_is_bitlocker(const uint8_t *head, size_t len);
 
@@ -120,8 +133,18 @@ void probe_copy_text(char *to, size_t size, const char *from);
 
 /* ---- layout.c ---------------------------------------------------------------------------- */
 
-/* Append a zeroed partition; NULL when DISK_PARTITION_MAX is reached. The array has that size from
- * the start. */
+/* Append a zeroed partition; NULL when DISK_PARTITION_MAX is reached, which is warned of. The array
+ * has that size from the start. */
 struct disk_partition *layout_append(struct disk_layout *layout);
+/* What does not fit is cut; more than DISK_WARNING_MAX are dropped. */
+void layout_warn(struct disk_layout *layout, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* ---- table_check.c: what looks wrong about a table, told as warnings ------------------------- */
+
+/* `head` are the first bytes of the disk. */
+void table_check(const struct disk *disk, const uint8_t *head, size_t len,
+                 struct disk_layout *layout);
+/* Is one of the four entries of the MBR that of a GPT disk? */
+bool table_is_protective(const uint8_t *head, size_t len);
 
 #endif

@@ -3,11 +3,11 @@
  * The layout of a disk: which table, which partitions, what is on each. Decides between libblkid
  * (probe.c) and our own looks (content.c, gpt.c).
  */
+#include <stdarg.h>
 #include <string.h>
 
 #include "disk/disk_internal.h"
 
-#define MBR_TYPE_PROTECTIVE 0xEE
 #define VHD_FOOTER_BYTES 512
 #define HEAD_PIECE_BYTES 512
 
@@ -15,10 +15,11 @@ static int read_table(struct disk *disk, const uint8_t *head, size_t len,
                       struct disk_layout *layout, struct error *err);
 static bool use_own_gpt(struct disk *disk, uint64_t at, struct disk_layout *layout);
 static void warn_about_gpt(struct disk *disk, struct disk_layout *layout);
-static bool has_protective_entry(const uint8_t *head, size_t len);
 static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes);
-static void look_at_partition(struct disk *disk, bool has_private_header,
-                              struct disk_partition *partition);
+static void prefer_bare_volume(struct disk *disk, struct disk_layout *layout);
+static void look_at_all(struct disk *disk, struct disk_layout *layout);
+static void look_at_content(struct disk *disk, struct disk_partition *partition);
+static bool has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition);
 static bool has_private_header(struct disk *disk);
 static int read_head(struct disk *disk, uint64_t offset, uint8_t *head, size_t len,
                      bool *ret_first_good, bool *ret_all_good, struct error *err);
@@ -47,27 +48,26 @@ int disk_read_layout(struct disk *disk, struct disk_layout *ret_layout, struct e
         }
         return -1;
     }
-    struct disk_partition container = {0};
-    if (content_container(head, len, has_tail ? tail : NULL, disk->path, &container)) {
+    const char *container = content_container(head, len, has_tail ? tail : NULL);
+    if (container != NULL) {
         add_bare_volume(&layout, disk->size_bytes);
-        content_set(&layout.partitions[0], container.content, container.content_name,
-                    container.advice);
+        content_set_container(&layout.partitions[0], container, disk->path);
     } else {
         if (read_table(disk, head, len, &layout, err) != 0) {
             return -1;
         }
         bool is_fixed_vhd = has_tail && content_is_fixed_vhd(tail);
-        if (is_fixed_vhd && layout.warning[0] == '\0') {
-            probe_copy_text(layout.warning, sizeof(layout.warning),
-                            "a fixed VHD: the raw disk before its footer is read");
+        if (is_fixed_vhd) {
+            layout_warn(&layout, "a fixed VHD: the raw disk before its footer is read");
         }
         if (layout.table[0] == '\0') {
             add_bare_volume(&layout, disk->size_bytes - (is_fixed_vhd ? sizeof(tail) : 0));
         }
-        bool dynamic = has_private_header(disk);
-        for (size_t i = 0; i < layout.count; i++) {
-            look_at_partition(disk, dynamic, &layout.partitions[i]);
+        look_at_all(disk, &layout);
+        if (layout.count == 0) {
+            prefer_bare_volume(disk, &layout);
         }
+        table_check(disk, head, len, &layout);
     }
     *ret_layout = layout;
     layout = (struct disk_layout){0};
@@ -83,11 +83,28 @@ void disk_layout_clear(struct disk_layout *layout)
 struct disk_partition *layout_append(struct disk_layout *layout)
 {
     if (layout->count >= DISK_PARTITION_MAX) {
+        if (!layout->is_full) {
+            layout_warn(layout, "more than %d partitions: the others are left out",
+                        DISK_PARTITION_MAX);
+        }
+        layout->is_full = true;
         return NULL;
     }
     struct disk_partition *partition = &layout->partitions[layout->count++];
     *partition = (struct disk_partition){0};
     return partition;
+}
+
+void layout_warn(struct disk_layout *layout, const char *format, ...)
+{
+    va_list arguments;
+
+    if (layout->warning_count < DISK_WARNING_MAX) {
+        char *to = layout->warnings[layout->warning_count++];
+        va_start(arguments, format);
+        (void)vsnprintf(to, sizeof(layout->warnings[0]), format, arguments); /* may be cut */
+        va_end(arguments);
+    }
 }
 
 /* Leaves layout->table empty when there is none. */
@@ -119,15 +136,12 @@ static int read_table(struct disk *disk, const uint8_t *head, size_t len,
     }
     uint64_t sectors = disk->size_bytes / disk->sector_bytes;
     if (sectors > 2 && use_own_gpt(disk, sectors - 1, layout)) {
-        probe_copy_text(layout->warning, sizeof(layout->warning),
-                        "the first GPT is damaged, its backup was used");
+        layout_warn(layout, "the first GPT is damaged, its backup was used");
         return 0;
     }
-    if (has_protective_entry(head, len)) {
-        probe_copy_text(
-            layout->warning, sizeof(layout->warning),
-            "both GPTs are damaged: their partitions cannot be found; 'gdisk' on a copy "
-            "of the disk may restore them");
+    if (table_is_protective(head, len)) {
+        layout_warn(layout, "both GPTs are damaged: their partitions cannot be found; 'gdisk' or "
+                            "'testdisk' on a copy of the disk may restore them");
     }
     return 0;
 }
@@ -155,11 +169,12 @@ static bool use_own_gpt(struct disk *disk, uint64_t at, struct disk_layout *layo
     }
     uint64_t end = header.other_sector > at ? header.other_sector : at;
     if (end >= disk->size_bytes / disk->sector_bytes && end < UINT64_MAX / disk->sector_bytes) {
-        (void)snprintf(layout->warning, sizeof(layout->warning),
-                       "the GPT was made for a disk of %llu bytes, but only %llu are here: the "
-                       "image or the device is cut off",
-                       (unsigned long long)((end + 1) * disk->sector_bytes),
-                       (unsigned long long)disk->size_bytes); /* fits: two numbers and text */
+        layout->is_cut = true;
+        layout_warn(layout,
+                    "the GPT was made for a disk of %llu bytes, but only %llu are here: the image "
+                    "or the device is cut off",
+                    (unsigned long long)((end + 1) * disk->sector_bytes),
+                    (unsigned long long)disk->size_bytes);
     }
     return true;
 }
@@ -171,22 +186,8 @@ static void warn_about_gpt(struct disk *disk, struct disk_layout *layout)
     CLEANUP_FREE uint8_t *entries = NULL;
 
     if (!gpt_read(disk, 1, &header, &entries)) {
-        probe_copy_text(layout->warning, sizeof(layout->warning),
-                        "the first GPT is damaged, its backup was used");
+        layout_warn(layout, "the first GPT is damaged, its backup was used");
     }
-}
-
-static bool has_protective_entry(const uint8_t *head, size_t len)
-{
-    if (len < 512 || head[510] != 0x55 || head[511] != 0xAA) {
-        return false;
-    }
-    for (size_t at = 446; at < 510; at += 16) {
-        if (head[at + 4] == MBR_TYPE_PROTECTIVE) {
-            return true;
-        }
-    }
-    return false;
 }
 
 static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes)
@@ -196,18 +197,38 @@ static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes)
     partition->size_bytes = size_bytes;
 }
 
-static void look_at_partition(struct disk *disk, bool dynamic, struct disk_partition *partition)
+/* A boot sector ends like an MBR, and libblkid takes some for a table without partitions. */
+static void prefer_bare_volume(struct disk *disk, struct disk_layout *layout)
 {
-    static const char damaged[] = "nothing winch knows: if it should be NTFS, its boot sector is "
-                                  "damaged; 'testdisk' on a copy can restore it from the backup";
-    uint64_t end = 0;
-    partition->beyond_device =
-        add_overflows(partition->offset_bytes, partition->size_bytes, &end) ||
-        end > disk->size_bytes;
+    struct disk_partition bare = {.size_bytes = disk->size_bytes};
 
-    if (content_by_type(partition, dynamic)) {
-        return;
+    look_at_content(disk, &bare);
+    if (bare.content != DISK_UNKNOWN && bare.content != DISK_EMPTY) {
+        add_bare_volume(layout, disk->size_bytes);
+        layout->partitions[0] = bare;
     }
+}
+
+static void look_at_all(struct disk *disk, struct disk_layout *layout)
+{
+    bool dynamic = has_private_header(disk);
+
+    for (size_t i = 0; i < layout->count; i++) {
+        struct disk_partition *partition = &layout->partitions[i];
+        uint64_t end = 0;
+        bool overflows = add_overflows(partition->offset_bytes, partition->size_bytes, &end);
+        partition->beyond_device = overflows || end > disk->size_bytes;
+        if (partition->beyond_device) {
+            partition->beyond_bytes = (overflows ? UINT64_MAX : end) - disk->size_bytes;
+        }
+        if (!content_by_type(partition, dynamic)) {
+            look_at_content(disk, partition);
+        }
+    }
+}
+
+static void look_at_content(struct disk *disk, struct disk_partition *partition)
+{
     uint64_t room =
         partition->offset_bytes < disk->size_bytes ? disk->size_bytes - partition->offset_bytes : 0;
     uint64_t size = partition->size_bytes < room ? partition->size_bytes : room;
@@ -215,29 +236,49 @@ static void look_at_partition(struct disk *disk, bool dynamic, struct disk_parti
     CLEANUP_FREE uint8_t *head = calloc(1, CONTENT_HEAD_BYTES);
     bool first_good = false;
     bool all_good = false;
-    if (head == NULL || len == 0 ||
-        read_head(disk, partition->offset_bytes, head, len, &first_good, &all_good, NULL) != 0 ||
-        !first_good) {
-        content_set(partition, DISK_UNREADABLE, "unreadable",
-                    len == 0 ? "lies behind the end of the device: the image is cut off"
-                             : "its first bytes cannot be read: make a copy of the disk with "
-                               "'ddrescue' and give winch the copy");
+
+    if (len == 0) {
+        content_set(partition, "beyond");
         return;
     }
-    if (content_recognise(head, len, partition)) {
+    if (head == NULL ||
+        read_head(disk, partition->offset_bytes, head, len, &first_good, &all_good, NULL) != 0) {
+        content_set(partition, "unreadable");
+        return;
+    }
+    if (first_good && content_recognise(head, len, partition)) {
         if (partition->content == DISK_NTFS) {
             (void)probe_content(disk, partition); /* for the label, which may be missing */
         }
         return;
     }
-    if (probe_content(disk, partition)) {
+    if (first_good && probe_content(disk, partition)) {
         return;
     }
-    if (all_good && content_is_zero(head, len)) {
-        content_set(partition, DISK_EMPTY, "empty", "only zeros: it was never formatted");
-    } else {
-        content_set(partition, DISK_UNKNOWN, "unknown", damaged);
+    if (has_backup_boot_sector(disk, partition)) {
+        content_set(partition, "ntfs-damaged");
+        return;
     }
+    if (!first_good) {
+        content_set(partition, "unreadable");
+        return;
+    }
+    content_set(partition, all_good && content_is_zero(head, len) ? "empty" : "unknown");
+}
+
+/* NTFS keeps one in the last sector of its partition. A volume that was formatted anew with another
+ * file system may have it still, so that libblkid is asked first. */
+static bool has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition)
+{
+    uint8_t sector[512];
+    uint64_t sector_bytes = disk->sector_bytes;
+
+    if (partition->beyond_device || partition->size_bytes < 2 * sector_bytes) {
+        return false;
+    }
+    uint64_t last = partition->offset_bytes + partition->size_bytes - sector_bytes;
+    return disk_read(disk, last, sector, sizeof(sector), NULL) == 0 &&
+           content_is_ntfs_boot_sector(sector);
 }
 
 static bool has_private_header(struct disk *disk)

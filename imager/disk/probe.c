@@ -12,8 +12,7 @@
 #define BLKID_UNIT_BYTES 512
 
 static void free_probe(blkid_probe *probe);
-static int take_partition(blkid_partition from, bool is_gpt, struct disk_layout *layout,
-                          struct error *err);
+static void take_partition(blkid_partition from, bool is_gpt, struct disk_layout *layout);
 static void name_content(blkid_probe probe, struct disk_partition *partition);
 static const char *look_up(blkid_probe probe, const char *name);
 
@@ -44,8 +43,8 @@ int probe_table(struct disk *disk, struct disk_layout *layout, struct error *err
     int count = blkid_partlist_numof_partitions(list);
     for (int i = 0; i < count; i++) {
         blkid_partition partition = blkid_partlist_get_partition(list, i);
-        if (partition != NULL && take_partition(partition, is_gpt, layout, err) != 0) {
-            return -1;
+        if (partition != NULL) {
+            take_partition(partition, is_gpt, layout);
         }
     }
     return 0;
@@ -69,9 +68,7 @@ bool probe_content(struct disk *disk, struct disk_partition *partition)
     }
     int found = blkid_do_safeprobe(probe);
     if (found == -2 && partition->content != DISK_NTFS) {
-        content_set(partition, DISK_OTHER, "several file systems",
-                    "bytes of several file systems stand here, and winch reads NTFS only: 'wipefs' "
-                    "without options shows which");
+        content_set(partition, "several");
         return true;
     }
     if (found != 0) {
@@ -111,8 +108,7 @@ static void free_probe(blkid_probe *probe)
     }
 }
 
-static int take_partition(blkid_partition from, bool is_gpt, struct disk_layout *layout,
-                          struct error *err)
+static void take_partition(blkid_partition from, bool is_gpt, struct disk_layout *layout)
 {
     blkid_loff_t start = blkid_partition_get_start(from);
     blkid_loff_t size = blkid_partition_get_size(from);
@@ -120,11 +116,11 @@ static int take_partition(blkid_partition from, bool is_gpt, struct disk_layout 
 
     if (blkid_partition_is_extended(from) || start < 0 || size <= 0 || number < 1 ||
         start > INT64_MAX / BLKID_UNIT_BYTES || size > INT64_MAX / BLKID_UNIT_BYTES) {
-        return 0;
+        return;
     }
     struct disk_partition *partition = layout_append(layout);
     if (partition == NULL) {
-        return error_stop(err, EXIT_STATUS_SOURCE, "more than %d partitions", DISK_PARTITION_MAX);
+        return;
     }
     partition->number = (unsigned)number;
     partition->offset_bytes = (uint64_t)start * BLKID_UNIT_BYTES;
@@ -140,10 +136,9 @@ static int take_partition(blkid_partition from, bool is_gpt, struct disk_layout 
         (void)snprintf(partition->type, sizeof(partition->type), "0x%02x",
                        (unsigned)blkid_partition_get_type(from) & 0xFF); /* four characters */
     }
-    return 0;
 }
 
-/* What libblkid calls TYPE, in the words people use, with an advice. */
+/* What libblkid calls TYPE, in the words of kinds.c. */
 static void name_content(blkid_probe probe, struct disk_partition *partition)
 {
     const char *type = look_up(probe, "TYPE");
@@ -154,23 +149,16 @@ static void name_content(blkid_probe probe, struct disk_partition *partition)
         return;
     }
     if (strcmp(type, "ReFS") == 0) {
-        content_set(partition, DISK_REFS, "ReFS",
-                    "winch reads NTFS only: copy its files to an NTFS volume from Windows");
-        return;
+        content_set(partition, "refs");
+    } else if (strcmp(type, "vfat") == 0 && version != NULL && kind_find(version) != NULL) {
+        content_set(partition, version);
+    } else if (kind_find(type) != NULL) {
+        content_set(partition, type);
+    } else {
+        bool member = usage != NULL && (strcmp(usage, "raid") == 0 || strcmp(usage, "crypto") == 0);
+        content_set(partition, member ? "raid" : "other");
+        probe_copy_text(partition->content_name, sizeof(partition->content_name), type);
     }
-    if (strcmp(type, "vfat") == 0) {
-        type = version != NULL ? version : "FAT";
-    } else if (strcmp(type, "exfat") == 0) {
-        type = "exFAT";
-    }
-    if (usage != NULL && (strcmp(usage, "raid") == 0 || strcmp(usage, "crypto") == 0)) {
-        content_set(partition, DISK_OTHER, type,
-                    "a part of a RAID, a volume group or an encrypted device: put that together "
-                    "first, then give winch the device that holds the NTFS volume");
-        return;
-    }
-    content_set(partition, DISK_OTHER, type,
-                "winch reads NTFS only: mount it read-only and copy its files with another tool");
 }
 
 static const char *look_up(blkid_probe probe, const char *name)

@@ -3,90 +3,10 @@
 #include "run/context.h"
 #include "run/identity.h"
 #include "run/state.h"
+#include "run/volume_choice.h"
 
 #include <string.h>
 #include <strings.h>
-
-static bool is_named(const char *wanted, const struct disk_partition *partition)
-{
-    char number[16];
-    (void)snprintf(number, sizeof(number), "%u", partition->number);
-    return strcmp(wanted, number) == 0 || (wanted[0] == 'p' && strcmp(wanted + 1, number) == 0) ||
-           (partition->label[0] != '\0' && strcasecmp(wanted, partition->label) == 0) ||
-           (strcasecmp(wanted, "all") == 0 && partition->content == DISK_NTFS &&
-            partition->role == DISK_ROLE_DATA);
-}
-
-static bool is_selected(const struct run_settings *settings, const struct disk_partition *partition)
-{
-    for (size_t i = 0; i < settings->volume_count; i++) {
-        if (is_named(settings->volumes[i], partition)) {
-            return true;
-        }
-    }
-    return settings->volume_count == 0 && partition->content == DISK_NTFS &&
-           partition->role == DISK_ROLE_DATA;
-}
-
-static void describe(const struct disk_partition *partition, struct text *text)
-{
-    if (partition->number > 0) {
-        text_printf(text, "partition %u: ", partition->number);
-    }
-    text_add(text, partition->content_name);
-    if (partition->label[0] != '\0') {
-        text_add(text, " \"");
-        text_add_shown(text, partition->label, strlen(partition->label), 40);
-        text_add(text, "\"");
-    }
-    if (partition->advice[0] != '\0') {
-        text_printf(text, " (%s)", partition->advice);
-    }
-}
-
-static int check_partition(const struct run *run, const struct disk_partition *partition,
-                           struct error *err)
-{
-    if (partition->content == DISK_NTFS) {
-        return 0;
-    }
-    CLEANUP_TEXT struct text what = TEXT_INIT(700);
-    describe(partition, &what);
-    return error_stop(err, EXIT_STATUS_SOURCE, "%s: %s: no NTFS volume", run->settings->source,
-                      text_str(&what));
-}
-
-/* The first of --volume that names nothing, or NULL: to go on would leave out data silently. */
-static const char *find_missing(const struct run *run)
-{
-    for (size_t i = 0; i < run->settings->volume_count; i++) {
-        size_t named = 0;
-        for (size_t n = 0; n < run->layout.count; n++) {
-            named += is_named(run->settings->volumes[i], &run->layout.partitions[n]) ? 1 : 0;
-        }
-        if (named == 0) {
-            return run->settings->volumes[i];
-        }
-    }
-    return NULL;
-}
-
-static int nothing_found(const struct run *run, const char *missing, struct error *err)
-{
-    CLEANUP_TEXT struct text found = TEXT_INIT(700);
-    for (size_t i = 0; i < run->layout.count; i++) {
-        text_add(&found, i > 0 ? "; " : "");
-        describe(&run->layout.partitions[i], &found);
-    }
-    if (missing != NULL) {
-        return error_stop(err, EXIT_STATUS_SOURCE,
-                          "%s: no volume \"%s\" there. Found: %s. `winch disks %s` lists them.",
-                          run->settings->source, missing,
-                          found.len > 0 ? text_str(&found) : "nothing", run->settings->source);
-    }
-    return error_stop(err, EXIT_STATUS_SOURCE, "%s: no NTFS volume to take. Found: %s",
-                      run->settings->source, found.len > 0 ? text_str(&found) : "nothing");
-}
 
 /* One path component out of a label: what would be a separator or a trap becomes '_'. */
 static void folder_from_label(const char *label, char *out, size_t size)
@@ -203,6 +123,23 @@ static void fill_summary(struct run *run)
     }
 }
 
+/* Data that may be meant are not left out silently. */
+static void warn_not_taken(struct run *run, const struct disk_partition *partition)
+{
+    if (run->settings->volume_count > 0 || partition->role != DISK_ROLE_DATA ||
+        partition->content == DISK_NTFS || partition->content == DISK_RESERVED ||
+        partition->content == DISK_EMPTY) {
+        return;
+    }
+    CLEANUP_TEXT struct text what = TEXT_INIT(1000);
+    volume_choice_describe(partition, &what);
+    run->summary->partitions_not_taken++;
+    run_warn(run,
+             "%s: NOT taken, no NTFS: %s. If that is meant, name the volumes to take with "
+             "--volume.",
+             run->settings->source, text_str(&what));
+}
+
 int source_open(struct run *run, struct error *err)
 {
     run->disk = disk_open(run->settings->source, err);
@@ -213,36 +150,25 @@ int source_open(struct run *run, struct error *err)
     if (disk_read_layout(run->disk, &run->layout, err) != 0) {
         return -1;
     }
-    if (run->layout.warning[0] != '\0') {
-        run_warn(run, "%s: %s", run->settings->source, run->layout.warning);
+    for (size_t i = 0; i < run->layout.warning_count; i++) {
+        run_warn(run, "%s: %s", run->settings->source, run->layout.warnings[i]);
     }
-    size_t selected = 0;
+    CLEANUP_FREE bool *selected = calloc(run->layout.count + 1, sizeof(*selected));
+    if (selected == NULL) {
+        return error_memory(err, "the partitions");
+    }
+    if (volume_choice_make(run->settings, &run->layout, selected, err) != 0) {
+        return -1;
+    }
+    size_t count = 0;
     for (size_t i = 0; i < run->layout.count; i++) {
-        const struct disk_partition *partition = &run->layout.partitions[i];
-        if (is_selected(run->settings, partition)) {
-            if (check_partition(run, partition, err) != 0) {
-                return -1;
-            }
-            selected++;
-        } else if (partition->content != DISK_NTFS && partition->content != DISK_RESERVED &&
-                   partition->content != DISK_EMPTY && partition->role == DISK_ROLE_DATA &&
-                   run->settings->volume_count == 0) {
-            CLEANUP_TEXT struct text what = TEXT_INIT(700);
-            describe(partition, &what);
-            run->summary->partitions_not_taken++;
-            run_warn(run,
-                     "%s: NOT taken, no NTFS: %s. If that is meant, name the volumes to take with "
-                     "--volume.",
-                     run->settings->source, text_str(&what));
+        count += selected[i] ? 1 : 0;
+        if (!selected[i]) {
+            warn_not_taken(run, &run->layout.partitions[i]);
         }
     }
-    const char *missing = find_missing(run);
-    if (selected == 0 || missing != NULL) {
-        return nothing_found(run, missing, err);
-    }
     for (size_t i = 0; i < run->layout.count; i++) {
-        if (is_selected(run->settings, &run->layout.partitions[i]) &&
-            open_volume(run, &run->layout.partitions[i], selected == 1, err) != 0) {
+        if (selected[i] && open_volume(run, &run->layout.partitions[i], count == 1, err) != 0) {
             return -1;
         }
     }

@@ -204,6 +204,7 @@ static void test_disks(void **state)
          .size_bytes = UINT64_C(100) << 30,
          .content = DISK_NTFS,
          .content_name = "NTFS",
+         .kind = "ntfs",
          .label = "Da\033ta",
          .serial = "1A2B3C4D5E6F7081",
          .offset_bytes = 1048576},
@@ -211,32 +212,50 @@ static void test_disks(void **state)
          .size_bytes = 1 << 30,
          .content = DISK_BITLOCKER,
          .content_name = "BitLocker",
-         .advice = "Switch it off on Windows."},
+         .advice = "Unlock it with 'cryptsetup bitlkOpen --readonly DEVICE NAME and more of it', "
+                   "then go on."},
     };
-    struct disk_layout layout = {.table = "gpt", .partitions = partitions, .count = 2};
+    struct disk_layout layout = {.table = "gpt",
+                                 .partitions = partitions,
+                                 .count = 2,
+                                 .warnings = {"a warning"},
+                                 .warning_count = 1};
+    struct disks_state states[] = {
+        {.word = "dirty", .remarks = {"marked dirty"}, .remark_count = 1}, {0}};
     struct disks_entry entry = {.path = "/dev/sdb",
                                 .model = "PersistentDisk",
                                 .by_id = "",
                                 .size_bytes = UINT64_C(101) << 30,
                                 .sector_bytes = 512,
                                 .layout = &layout,
+                                .states = states,
                                 .error = ""};
     CLEANUP_TEXT struct text text = TEXT_INIT(65536);
     disks_render(&text, &entry);
     assert_string_equal(text_str(&text),
                         "/dev/sdb  101.0 GiB  PersistentDisk\n"
-                        "    2   100.0 GiB  NTFS \"Da\\x1bta\"                   1A2B3C4D5E6F7081\n"
+                        "                   a warning\n"
+                        "    2   100.0 GiB  NTFS \"Da\\x1bta\"                 1A2B3C4D5E6F7081"
+                        "  dirty\n"
+                        "                   marked dirty\n"
                         "    3     1.0 GiB  BitLocker\n"
-                        "                   Switch it off on Windows.\n");
+                        "                   Unlock it with\n"
+                        "                   'cryptsetup bitlkOpen --readonly DEVICE NAME and more "
+                        "of it',\n"
+                        "                   then go on.\n");
     text_reset(&text);
     layout.count = 1;
     disks_render_json(&text, &entry);
     assert_string_equal(
         text_str(&text),
-        "{\"path\":\"/dev/sdb\",\"size\":108447924224,\"sector\":512,\"table\":\"gpt\",\"model\":"
-        "\"PersistentDisk\",\"partitions\":[{\"number\":2,\"offset\":1048576,\"size\":107374182400,"
-        "\"content\":\"NTFS\",\"label\":\"Da\\u001bta\",\"serial\":\"1A2B3C4D5E6F7081\",\"role\":"
-        "\"data\",\"type\":\"\",\"guid\":\"\",\"advice\":\"\"}]}");
+        "{\"path\":\"/dev/"
+        "sdb\",\"size\":108447924224,\"sector\":512,\"table\":\"gpt\",\"guid\":\"\","
+        "\"model\":\"PersistentDisk\",\"by_id\":\"\",\"in_use\":false,\"partitions\":[{\"number\":"
+        "2,"
+        "\"offset\":1048576,\"size\":107374182400,\"content\":\"NTFS\",\"kind\":\"ntfs\",\"label\":"
+        "\"Da\\u001bta\",\"serial\":\"1A2B3C4D5E6F7081\",\"role\":\"data\",\"type\":\"\",\"guid\":"
+        "\"\",\"name\":\"\",\"beyond_bytes\":0,\"state\":\"dirty\",\"remarks\":[\"marked dirty\"],"
+        "\"advice\":\"\"}],\"warnings\":[\"a warning\"]}");
     text_reset(&text);
     entry.layout = NULL;
     entry.error = "no permission";
