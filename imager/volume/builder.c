@@ -24,6 +24,8 @@ static void add_name(struct builder *builder, const struct record_attribute *att
 static bool has_name(const struct builder *builder, const struct volume_name *name);
 static const uint16_t *copy_units(struct builder *builder, const uint8_t *units, uint8_t len);
 static void add_index(struct builder *builder, const struct record_attribute *attribute);
+static int add_clusters(struct builder *builder, const struct record_attribute *attribute,
+                        uint64_t record, struct error *err);
 static int add_value(struct builder *builder, const struct record_attribute *attribute,
                      uint64_t record, struct error *err);
 static struct builder_item *find_item(struct builder *builder, uint32_t type, const uint8_t *name,
@@ -102,10 +104,10 @@ int builder_add(struct builder *builder, const struct record_attribute *attribut
     case ATTRIBUTE_INDEX_ROOT:
     case ATTRIBUTE_INDEX_ALLOCATION:
         add_index(builder, attribute);
-        return 0;
+        return add_clusters(builder, attribute, record, err);
     case ATTRIBUTE_UTILITY:
         if (!record_name_is(attribute, name_efs, ARRAY_LEN(name_efs))) {
-            return 0;
+            return add_clusters(builder, attribute, record, err);
         }
         return add_value(builder, attribute, record, err);
     case ATTRIBUTE_DATA:
@@ -115,7 +117,7 @@ int builder_add(struct builder *builder, const struct record_attribute *attribut
     case ATTRIBUTE_SECURITY:
         return add_value(builder, attribute, record, err);
     default:
-        return 0;
+        return add_clusters(builder, attribute, record, err);
     }
 }
 
@@ -146,7 +148,7 @@ int builder_finish(struct builder *builder, struct error *err)
         builder_judge(builder, item);
         if (item->type == ATTRIBUTE_DATA) {
             builder_fill_stream(builder, item, &builder->streams[entry->stream_count++]);
-        } else if (finish_value(builder, item, err) != 0) {
+        } else if (!item->unused && finish_value(builder, item, err) != 0) {
             return -1;
         }
     }
@@ -239,6 +241,22 @@ static void add_index(struct builder *builder, const struct record_attribute *at
     } else if (attribute->resident && builder->entry.unnamed_directory_index_bytes == 0) {
         builder->entry.unnamed_directory_index_bytes = attribute->value_len;
     }
+}
+
+/* Nothing is read from it, but others must not claim its clusters. */
+static int add_clusters(struct builder *builder, const struct record_attribute *attribute,
+                        uint64_t record, struct error *err)
+{
+    size_t before = builder->item_count;
+
+    if (attribute->resident) {
+        return 0;
+    }
+    int result = add_value(builder, attribute, record, err);
+    if (builder->item_count > before) {
+        builder->items[before].unused = true;
+    }
+    return result;
 }
 
 static int add_value(struct builder *builder, const struct record_attribute *attribute,
@@ -338,6 +356,7 @@ static int add_piece(struct builder *builder, struct builder_item *item,
     }
     if (problem != NULL) {
         builder_spoil_item(item, problem, false);
+        item->doubtful = true;
     }
     item->next_vcn += attribute->clusters;
     item->extent_count = builder->extents.count - item->extent_first;

@@ -37,7 +37,9 @@ struct builder_item {
     size_t extent_count;
     uint64_t record;
     const char *problem;
-    bool lost; /* see volume_stream */
+    bool lost;     /* see volume_stream */
+    bool doubtful; /* likewise */
+    bool unused;   /* only its clusters count */
 };
 
 struct builder {

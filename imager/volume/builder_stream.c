@@ -60,6 +60,7 @@ void builder_fill_stream(const struct builder *builder, const struct builder_ite
         .record = item->record,
         .problem = item->problem,
         .lost = item->lost,
+        .doubtful = item->doubtful,
     };
     if (ret_stream->valid_bytes > ret_stream->size_bytes) {
         ret_stream->valid_bytes = ret_stream->size_bytes;

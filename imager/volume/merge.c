@@ -133,7 +133,8 @@ static int find_list(struct merge *merge, const struct record_header *header, st
             if (merge->list_problem != NULL) {
                 builder_set_problem(&merge->scan->builder, merge->list_problem);
             }
-            return 0;
+            return builder_add(&merge->scan->builder, &attribute,
+                               VOLUME_REF_RECORD(merge->base_ref), err); /* its clusters */
         }
     }
     return 0;
@@ -308,6 +309,5 @@ static int compare_found(const void *a, const void *b)
     if (order == 0) {
         order = (left->key.ref > right->key.ref) - (left->key.ref < right->key.ref);
     }
-    return order != 0 ? order
-                      : (left->number > right->number) - (left->number < right->number);
+    return order != 0 ? order : (left->number > right->number) - (left->number < right->number);
 }

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "volume/claims.h"
 #include "volume/grow.h"
 #include "volume/mount.h"
 #include "volume/scan.h"
@@ -46,13 +47,19 @@ int volume_scan(struct volume *volume, const struct volume_visitor *visitor,
         merge_listed_bases(&scan, err) != 0 || report_unclaimed(&scan, err) != 0) {
         return -1;
     }
+    if (visitor->claims != NULL && claims_finish(visitor->claims, err) != 0) {
+        return -1;
+    }
     *ret_totals = scan.totals;
     return 0;
 }
 
 int scan_hand_over(struct scan *scan, struct error *err)
 {
-    if (builder_finish(&scan->builder, err) != 0) {
+    struct volume_claims *claims = scan->visitor->claims;
+
+    if (builder_finish(&scan->builder, err) != 0 ||
+        (claims != NULL && claims_take(claims, &scan->builder, err) != 0)) {
         return -1;
     }
     scan->totals.bases++;
@@ -219,9 +226,8 @@ static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, bool
     const char *why = in_header ? "in use by its header, free in $MFT:$BITMAP"
                       : unreadable
                           ? "in use in $MFT:$BITMAP or not known to be free, but it cannot be read"
-                      : !has_signature
-                          ? "in use in $MFT:$BITMAP, but it has no FILE signature"
-                          : "in use in $MFT:$BITMAP, free by its header";
+                      : !has_signature ? "in use in $MFT:$BITMAP, but it has no FILE signature"
+                                       : "in use in $MFT:$BITMAP, free by its header";
     return scan_stray(scan, number, sequence, has_signature ? read_le64(record + 32) : 0, why, err);
 }
 

@@ -75,6 +75,11 @@ struct volume_stream {
     /* With a problem: pieces are missing, or there twice, or a size is impossible. libntfs-3g would
      * give something, but not what the file held: do not ask it. */
     bool lost;
+    /* With a problem: the list of extents is damaged, and `extents` is what could be decoded. */
+    bool doubtful;
+    /* NULL, or a sentence: clusters of it are claimed by others too, or are free. Left NULL by the
+     * scan; the catalog fills it in. */
+    const char *crossed;
 };
 
 struct volume_name {
@@ -115,6 +120,10 @@ struct volume_entry {
     const uint8_t *efs; /* $EFS value of $LOGGED_UTILITY_STREAM, or NULL */
     size_t efs_len;
     uint64_t unnamed_directory_index_bytes; /* size of $I30, for reports; 0 if none */
+    /* As volume_stream.crossed, for what is no stream: the attribute list or the reparse data,
+     * without which nothing of the entry can be trusted, and any other value above. */
+    const char *crossed_record;
+    const char *crossed_value;
 };
 
 /* Numbers of a scan; each counted where it is seen, none derived from another. */
@@ -138,6 +147,7 @@ struct volume_visitor {
     /* Progress; may be NULL. */
     void (*progress)(void *self, uint64_t records_done, uint64_t records_total);
     void *self;
+    struct volume_claims *claims; /* filled by the scan; NULL: nobody wants to know */
 };
 
 /* One pass over $MFT in blocks of 1 MiB, then a second look at base records with an attribute
@@ -149,6 +159,47 @@ struct volume_visitor {
  * over as bases with no names. */
 int volume_scan(struct volume *volume, const struct volume_visitor *visitor,
                 struct volume_scan_totals *ret_totals, struct error *err) WARN_UNUSED;
+
+/* ---- who claims which cluster ------------------------------------------------------------ */
+
+/* New, for one scan; borrows the volume and `folder`, where it keeps evictable files without a
+ * name. Thread: that of the scan. */
+struct volume_claims *volume_claims_new(struct volume *volume, const char *folder,
+                                        struct error *err);
+void volume_claims_free(struct volume_claims *claims);
+
+struct volume_claims_totals {
+    uint64_t twice;             /* clusters with more than one claim */
+    uint64_t free;              /* claimed clusters that are free by $Bitmap */
+    uint64_t unknown;           /* claimed clusters of which $Bitmap does not tell */
+    const char *bitmap_problem; /* NULL, or why $Bitmap tells nothing at all: a sentence part */
+};
+/* After the scan. All zero is the common case: then there is nothing more to ask. */
+const struct volume_claims_totals *volume_claims_totals(const struct volume_claims *claims);
+/* The first cluster, in the order of the extents, that speaks against them; false when there is
+ * none. `doubtful` as in volume_stream. */
+bool volume_claims_crossed(const struct volume_claims *claims, const struct volume_extent *extents,
+                           size_t count, bool doubtful, uint64_t *ret_cluster);
+bool volume_claims_is_free(const struct volume_claims *claims, uint64_t cluster);
+/* Does the scan take the clusters of that stream into account? */
+bool volume_claims_counts(const struct volume_stream *stream);
+
+/* What an attribute that is no $DATA means to its entry. */
+enum volume_claim_use {
+    VOLUME_CLAIM_UNUSED, /* nothing is read from it: directory indexes, bitmaps */
+    VOLUME_CLAIM_VALUE,  /* extended attributes and the like */
+    VOLUME_CLAIM_RECORD, /* attribute list, reparse data: without it nothing can be trusted */
+};
+struct volume_claim {
+    uint64_t record; /* the base */
+    struct volume_extent extent;
+    uint32_t type;
+    uint8_t use; /* enum volume_claim_use */
+    bool doubtful;
+};
+/* Claims that are no $DATA, and $MFT's own extents when its record does not have them. */
+size_t volume_claims_other_count(const struct volume_claims *claims);
+const struct volume_claim *volume_claims_other(const struct volume_claims *claims, size_t index);
 
 /* Distinct security descriptors from $Secure:$SDS: id and self-relative binary. A damaged entry is
  * skipped and counted. */
