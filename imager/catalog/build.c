@@ -20,6 +20,7 @@ struct catalog *catalog_new(const char *folder, struct error *err)
         (void)error_memory(err, "the catalog"); /* fills err; NULL says it */
         return NULL;
     }
+    catalog->crossings.fd = -1;
     struct area *areas[] = {&catalog->blobs, &catalog->slots, &catalog->by_record,
                             &catalog->strays};
     for (size_t i = 0; i < ARRAY_LEN(areas); i++) {
@@ -43,6 +44,10 @@ void catalog_free(struct catalog *catalog)
     area_close(&catalog->slots);
     area_close(&catalog->by_record);
     area_close(&catalog->strays);
+    area_close(&catalog->crossings);
+    for (size_t i = 0; i < catalog->warning_count; i++) {
+        free(catalog->warnings[i]);
+    }
     catalog_words_clear(&catalog->words);
     free(catalog->folder);
     free(catalog);

@@ -21,18 +21,21 @@ void catalog_free(struct catalog *catalog);
 
 const struct volume_scan_totals *catalog_totals(const struct catalog *catalog);
 uint64_t catalog_bytes(const struct catalog *catalog); /* memory mapped, for the note */
+/* What the report should say of the volume; NULL behind the last one. */
+const char *catalog_warning(const struct catalog *catalog, size_t index);
 
 /* Entries are numbered 0 … count-1 in the order of their records. After the build everything is
  * constant: all functions below may be called from any thread. */
 uint32_t catalog_count(const struct catalog *catalog);
 
 /* One decoded entry. The arrays belong to the view and are overwritten by the next catalog_get()
- * with the same view. `entry.problem` and streams' `problem` are static or catalog-owned
- * strings. */
+ * with the same view, and so are the sentences in `crossed`. `entry.problem` and streams' `problem`
+ * are static or catalog-owned strings. */
 struct catalog_view {
     uint32_t index;
     struct volume_entry entry;
-    void *scratch; /* owned; NULL at first */
+    void *scratch;   /* owned; NULL at first */
+    char *sentences; /* likewise: what `crossed` points to */
 };
 #define CLEANUP_VIEW CLEANUP(catalog_view_clear)
 int catalog_get(const struct catalog *catalog, uint32_t index, struct catalog_view *view,

@@ -16,7 +16,8 @@
 
 /* ---- words: the few sentences that say what is wrong with a record ------------------------ */
 
-#define CATALOG_WORDS_MAX 1024 /* of a hostile volume too: one more and they share a general one   \
+#define CATALOG_WORDS_MAX                                                                          \
+    1024 /* of a hostile volume too: one more and they share a general one   \
                                 */
 
 struct catalog_words {
@@ -38,12 +39,55 @@ struct catalog_slot {
     uint64_t place; /* offset of the blob × 2, + 1 for a directory */
 };
 
+/* ---- crossings: whose clusters are claimed by others too, or are free ---------------------- */
+
+enum catalog_crossed_part {
+    CATALOG_CROSSED_STREAM,
+    CATALOG_CROSSED_VALUE,
+    CATALOG_CROSSED_RECORD,
+    CATALOG_CROSSED_UNUSED, /* counted only */
+};
+
+enum catalog_crossed_how {
+    CATALOG_CROSSED_OTHER,   /* by another record */
+    CATALOG_CROSSED_SIBLING, /* by another attribute of the same record */
+    CATALOG_CROSSED_ITSELF,
+    CATALOG_CROSSED_FREE,
+    CATALOG_CROSSED_UNNAMED, /* by somebody who was not found again */
+};
+
+struct catalog_crossing {
+    uint64_t cluster; /* the first one that speaks against it */
+    uint64_t other;   /* record */
+    uint32_t entry;
+    uint16_t stream; /* UINT16_MAX for what is no stream: so those come last */
+    uint8_t part;    /* enum catalog_crossed_part */
+    uint8_t how;     /* enum catalog_crossed_how */
+};
+
+struct catalog_crossed_totals {
+    struct volume_claims_totals claims;
+    uint64_t streams;
+    uint64_t values; /* attributes that the entry cannot do without */
+    uint64_t unused; /* others, with the first of them */
+    uint64_t unused_record, unused_cluster;
+    uint64_t system; /* of NTFS's own files, with the first of them */
+    uint64_t system_record, system_cluster;
+};
+
+#define CATALOG_WARNINGS_MAX 8
+
 struct catalog {
     char *folder;
     struct area blobs;
     struct area slots;     /* struct catalog_slot per entry */
     struct area by_record; /* uint32_t per record: entry + 1, or 0 */
     struct area strays;    /* struct catalog_stray */
+    struct area crossings; /* struct catalog_crossing by entry and stream; open only if any */
+    size_t crossing_count;
+    struct catalog_crossed_totals crossed;
+    char *warnings[CATALOG_WARNINGS_MAX];
+    size_t warning_count;
     struct catalog_words words;
     struct volume_scan_totals totals;
     uint64_t record_limit; /* entries in by_record */
@@ -61,6 +105,14 @@ int catalog_add_stray(struct catalog *catalog, uint64_t record, uint16_t sequenc
 /* Sorts and indexes; nothing can be looked up before, nothing added after. */
 int catalog_finish(struct catalog *catalog, const struct volume_scan_totals *totals,
                    struct error *err) WARN_UNUSED;
+
+/* Find the crossings of a finished catalog. */
+int catalog_cross(struct catalog *catalog, const struct volume_claims *claims,
+                  struct error *err) WARN_UNUSED;
+/* Write them into a view that was just filled. */
+int catalog_mark_crossed(const struct catalog *catalog, struct catalog_view *view,
+                         struct error *err) WARN_UNUSED;
+void catalog_warn_crossed(struct catalog *catalog);
 
 static inline struct catalog_slot *catalog_slots(const struct catalog *catalog)
 {

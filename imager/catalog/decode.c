@@ -82,12 +82,13 @@ int catalog_get(const struct catalog *catalog, uint32_t index, struct catalog_vi
     }
     view->index = index;
     view->entry = entry;
-    return 0;
+    return catalog->crossing_count > 0 ? catalog_mark_crossed(catalog, view, err) : 0;
 }
 
 void catalog_view_clear(struct catalog_view *view)
 {
     free(view->scratch);
+    free(view->sentences);
     *view = (struct catalog_view){0};
 }
 
@@ -182,7 +183,9 @@ static void take_stream(const struct catalog *catalog, struct varint_cursor *in,
     bool all_valid = (head & CATALOG_STREAM_ALL_VALID) != 0;
     stream->valid_bytes = all_valid ? stream->size_bytes : varint_take(in);
     if ((head & CATALOG_STREAM_PROBLEM) != 0) {
-        stream->problem = catalog_words_get(&catalog->words, varint_take(in));
+        uint64_t problem = varint_take(in);
+        stream->problem = catalog_words_get(&catalog->words, problem / 2);
+        stream->doubtful = problem % 2 != 0;
         in->bad = in->bad || stream->problem == NULL;
     }
     if ((head & CATALOG_STREAM_FLAGS) != 0) {

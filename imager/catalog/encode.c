@@ -178,7 +178,7 @@ static uint8_t *put_stream(uint8_t *out, const struct volume_stream *stream, uin
         out = varint_put(out, stream->valid_bytes);
     }
     if (problem > 0) {
-        out = varint_put(out, (uint64_t)problem);
+        out = varint_put(out, (uint64_t)problem * 2 + (stream->doubtful ? 1 : 0));
     }
     if (stream->attribute_flags != 0) {
         out = varint_put(out, stream->attribute_flags);

@@ -17,7 +17,8 @@ const struct volume_scan_totals *catalog_totals(const struct catalog *catalog)
 
 uint64_t catalog_bytes(const struct catalog *catalog)
 {
-    return catalog->blobs.cap + catalog->slots.cap + catalog->by_record.cap + catalog->strays.cap;
+    return catalog->blobs.cap + catalog->slots.cap + catalog->by_record.cap + catalog->strays.cap +
+           catalog->crossings.cap;
 }
 
 uint32_t catalog_count(const struct catalog *catalog)

@@ -21,19 +21,25 @@ struct catalog *catalog_build(struct volume *volume, const char *folder,
     if (catalog == NULL) {
         return NULL;
     }
+    struct volume_claims *claims = volume_claims_new(volume, catalog->folder, err);
     struct visit visit = {catalog, progress, progress_self};
     struct volume_visitor visitor = {
         .entry = visit_entry,
         .stray = visit_stray,
         .progress = progress == NULL ? NULL : visit_progress,
         .self = &visit,
+        .claims = claims,
     };
     struct volume_scan_totals totals = {0};
-    if (volume_scan(volume, &visitor, &totals, err) != 0 ||
-        catalog_finish(catalog, &totals, err) != 0) {
+    bool good = claims != NULL && volume_scan(volume, &visitor, &totals, err) == 0 &&
+                catalog_finish(catalog, &totals, err) == 0 &&
+                catalog_cross(catalog, claims, err) == 0;
+    volume_claims_free(claims);
+    if (!good) {
         catalog_free(catalog);
         return NULL;
     }
+    catalog_warn_crossed(catalog);
     return catalog;
 }
 
