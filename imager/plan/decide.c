@@ -48,11 +48,22 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
     [PLAN_CODE_EFS] = {PLAN_FAILED, REASON_EFS, "encrypted by Windows (EFS)"},
     [PLAN_CODE_TOO_LARGE] = {PLAN_FAILED, REASON_TOO_LARGE,
                              "larger than 5 TiB, the most that an object can hold"},
+    /* The catalog has a sentence for each. */
+    [PLAN_CODE_CROSSED_DATA] = {PLAN_FAILED, REASON_CROSS_LINKED,
+                                "clusters of its data are claimed by others too, or are free"},
+    [PLAN_CODE_CROSSED_VALUE] = {PLAN_FAILED, REASON_CROSS_LINKED,
+                                 "clusters of its extended attributes, security or EFS data are "
+                                 "claimed by others too, or are free"},
+    [PLAN_CODE_CROSSED_RECORD] = {PLAN_FAILED, REASON_CROSS_LINKED,
+                                  "clusters of its attribute list or reparse data are claimed by "
+                                  "others too, or are free"},
 };
 
 static const uint16_t wof_stream[] = {'W', 'o', 'f', 'C', 'o', 'm', 'p', 'r', 'e',
                                       's', 's', 'e', 'd', 'D', 'a', 't', 'a'};
 
+static struct plan_decision with_sentence(enum plan_code code, const struct volume_entry *entry,
+                                          const struct volume_stream *stream);
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry);
 static bool is_directory(const struct volume_entry *entry);
 static bool is_lost(const struct volume_stream *stream);
@@ -80,9 +91,15 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
     if (entry->problem != NULL) {
         return PLAN_CODE_BAD_RECORD;
     }
+    if (entry->crossed_record != NULL) {
+        return PLAN_CODE_CROSSED_RECORD;
+    }
     const struct volume_stream *unnamed = find_unnamed(entry);
     bool link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
     bool lost = unnamed != NULL && is_lost(unnamed);
+    if (entry->crossed_value != NULL && (link || directory) && around->included) {
+        return PLAN_CODE_CROSSED_VALUE;
+    }
     if (link && (directory || unnamed == NULL || (!lost && !plan_data_any(unnamed)))) {
         return around->included ? PLAN_CODE_LINK : PLAN_CODE_NOT_INCLUDED;
     }
@@ -98,14 +115,16 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
     if (code != PLAN_CODE_SEND) {
         return code;
     }
-    return unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
+    code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
+    return code == PLAN_CODE_SEND && entry->crossed_value != NULL ? PLAN_CODE_CROSSED_VALUE : code;
 }
 
 enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
                                   const struct volume_entry *entry, size_t stream)
 {
     const struct volume_stream *data = &entry->streams[stream];
-    if (decisions[code].state == PLAN_EXCLUDED || code == PLAN_CODE_BAD_RECORD) {
+    if (decisions[code].state == PLAN_EXCLUDED || code == PLAN_CODE_BAD_RECORD ||
+        code == PLAN_CODE_CROSSED_RECORD) {
         return code;
     }
     if (stream > UINT16_MAX) {
@@ -133,11 +152,18 @@ struct plan_decision plan_entry_decision(const struct plan *plan, uint32_t entry
     return decisions[plan->codes[entry]];
 }
 
+struct plan_decision plan_view_decision(const struct plan *plan, const struct catalog_view *view)
+{
+    enum plan_code code = (enum plan_code)plan->codes[view->index];
+    return with_sentence(code, &view->entry, find_unnamed(&view->entry));
+}
+
 struct plan_decision plan_stream_decision(const struct plan *plan, const struct catalog_view *view,
                                           unsigned stream)
 {
     enum plan_code code = (enum plan_code)plan->codes[view->index];
-    return decisions[plan_decide_stream(plan, code, &view->entry, stream)];
+    return with_sentence(plan_decide_stream(plan, code, &view->entry, stream), &view->entry,
+                         &view->entry.streams[stream]);
 }
 
 const char *plan_form_name(const struct catalog_view *view, unsigned stream)
@@ -154,6 +180,21 @@ const char *plan_form_name(const struct catalog_view *view, unsigned stream)
         }
     }
     return names[data->form];
+}
+
+/* What is cross-linked has a sentence of its own. */
+static struct plan_decision with_sentence(enum plan_code code, const struct volume_entry *entry,
+                                          const struct volume_stream *stream)
+{
+    struct plan_decision decision = decisions[code];
+    const char *own = code == PLAN_CODE_CROSSED_RECORD                   ? entry->crossed_record
+                      : code == PLAN_CODE_CROSSED_VALUE                  ? entry->crossed_value
+                      : code == PLAN_CODE_CROSSED_DATA && stream != NULL ? stream->crossed
+                                                                         : NULL;
+    if (own != NULL) {
+        decision.sentence = own;
+    }
+    return decision;
 }
 
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry)
@@ -213,6 +254,9 @@ static enum plan_code decide_data(const struct volume_stream *stream)
     if (is_lost(stream)) {
         return PLAN_CODE_LOST_DATA;
     }
+    if (stream->crossed != NULL) {
+        return PLAN_CODE_CROSSED_DATA;
+    }
     return stream->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_SEND;
 }
 
@@ -220,8 +264,13 @@ static enum plan_code decide_data(const struct volume_stream *stream)
 static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
                                      const struct volume_stream *stream)
 {
-    bool has_data = stream->size_bytes > 0 || is_lost(stream);
-    return is_directory(entry) && has_data ? PLAN_CODE_DIRECTORY_DATA : code;
+    if (is_directory(entry)) {
+        bool has_data = stream->size_bytes > 0 || is_lost(stream);
+        return has_data ? PLAN_CODE_DIRECTORY_DATA : code;
+    }
+    bool is_link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
+    bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
+    return is_sent ? decide_data(stream) : code;
 }
 
 static bool is_wof_stream(const struct volume_stream *stream)

@@ -79,7 +79,7 @@ enum plan_reparse plan_classify_reparse(uint32_t tag);
 struct plan_decision {
     enum plan_state state;
     const char *reason;   /* code, or NULL */
-    const char *sentence; /* static: for people, or NULL */
+    const char *sentence; /* for people, or NULL; static, or of the view that was given */
 };
 
 enum plan_way {
@@ -133,6 +133,8 @@ const struct plan_task *plan_get_task(const struct plan *plan, uint64_t number);
 size_t plan_group(const struct plan *plan, uint64_t first);
 
 struct plan_decision plan_entry_decision(const struct plan *plan, uint32_t entry);
+/* The same, with the sentence that names what only the decoded entry knows. */
+struct plan_decision plan_view_decision(const struct plan *plan, const struct catalog_view *view);
 /* For a stream that is no task: why (state PLAN_FAILED or PLAN_EXCLUDED); for one that is:
  * PLAN_SEND. `view` is the decoded entry. */
 struct plan_decision plan_stream_decision(const struct plan *plan, const struct catalog_view *view,
