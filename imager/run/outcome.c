@@ -71,7 +71,7 @@ struct outcome outcome_of_entry(struct run *run, const struct run_volume *volume
         [PLAN_LINK] = OUTCOME_LINK,     [PLAN_EXCLUDED] = OUTCOME_EXCLUDED,
         [PLAN_FAILED] = OUTCOME_FAILED,
     };
-    struct plan_decision decision = plan_entry_decision(volume->plan, view->index);
+    struct plan_decision decision = plan_view_decision(volume->plan, view);
     struct outcome outcome = {states[decision.state], decision.reason, decision.sentence,
                               UINT64_MAX};
     if (outcome.state == OUTCOME_EXCLUDED) {

@@ -18,7 +18,7 @@ const char *outcome_name(enum outcome_state state); /* "uploaded", … as in the
 struct outcome {
     enum outcome_state state;
     const char *reason;   /* code or NULL */
-    const char *sentence; /* static, or NULL: then the journal has the error of `task` */
+    const char *sentence; /* static or of the view; NULL: the journal has the error of `task` */
     uint64_t task;        /* the failed task, or UINT64_MAX */
 };
 

@@ -193,6 +193,10 @@ int source_scan(struct run *run, struct error *err)
         if (volume->catalog == NULL) {
             return error_add(err, "%s, %s", run->settings->source, volume->id);
         }
+        const char *warning;
+        for (size_t n = 0; (warning = catalog_warning(volume->catalog, n)) != NULL; n++) {
+            run_warn(run, "%s: %s", volume->id, warning);
+        }
     }
     return 0;
 }
