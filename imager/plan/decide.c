@@ -34,8 +34,14 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                                   "a directory cannot have data without a stream name"},
     [PLAN_CODE_TOO_MANY_STREAMS] = {PLAN_FAILED, REASON_BAD_RECORD,
                                     "the file has more than 65,536 streams"},
-    [PLAN_CODE_WOF] = {PLAN_FAILED, REASON_REPARSE,
-                       "CompactOS-compressed files cannot be decoded by this version"},
+    [PLAN_CODE_WOF] = {PLAN_SEND, NULL, NULL},
+    [PLAN_CODE_WOF_STORED] = {PLAN_EXCLUDED, NULL, NULL},
+    [PLAN_CODE_WOF_UNKNOWN] = {PLAN_FAILED, REASON_REPARSE,
+                               "compressed by Windows (WOF) in a way that is not known, or into a "
+                               "WIM file that is not on this volume"},
+    [PLAN_CODE_WOF_LOST] = {PLAN_FAILED, REASON_WOF,
+                            "compressed by Windows (CompactOS), but its stream WofCompressedData "
+                            "is missing or damaged"},
     [PLAN_CODE_DEDUP] = {PLAN_FAILED, REASON_DEDUP,
                          "the content was moved away by Windows Data Deduplication"},
     [PLAN_CODE_CLOUD] = {PLAN_FAILED, REASON_CLOUD,
@@ -59,20 +65,20 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                                   "others too, or are free"},
 };
 
-static const uint16_t wof_stream[] = {'W', 'o', 'f', 'C', 'o', 'm', 'p', 'r', 'e',
-                                      's', 's', 'e', 'd', 'D', 'a', 't', 'a'};
-
 static struct plan_decision with_sentence(enum plan_code code, const struct volume_entry *entry,
                                           const struct volume_stream *stream);
+static const struct volume_stream *holder_of(const struct volume_entry *entry,
+                                             const struct volume_stream *stream);
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry);
 static bool is_directory(const struct volume_entry *entry);
 static bool is_lost(const struct volume_stream *stream);
 static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
                                     const struct volume_stream *unnamed);
+static enum plan_code decide_wof(const struct volume_entry *entry,
+                                 const struct volume_stream *unnamed);
 static enum plan_code decide_data(const struct volume_stream *stream);
 static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
                                      const struct volume_stream *stream);
-static bool is_wof_stream(const struct volume_stream *stream);
 
 enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_entry *entry,
                                  const struct plan_surroundings *around)
@@ -112,11 +118,11 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
         return PLAN_CODE_OTHER_SIZE;
     }
     enum plan_code code = decide_tagged(plan, entry, unnamed);
-    if (code != PLAN_CODE_SEND) {
-        return code;
+    if (code == PLAN_CODE_SEND) {
+        code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
     }
-    code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
-    return code == PLAN_CODE_SEND && entry->crossed_value != NULL ? PLAN_CODE_CROSSED_VALUE : code;
+    bool is_sent = decisions[code].state == PLAN_SEND;
+    return is_sent && entry->crossed_value != NULL ? PLAN_CODE_CROSSED_VALUE : code;
 }
 
 enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
@@ -133,8 +139,10 @@ enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
     if (data->name_len == 0) {
         return decide_unnamed(code, entry, data);
     }
-    if (code == PLAN_CODE_WOF && is_wof_stream(data)) {
-        return code;
+    if (plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
+        data == volume_wof_stream(entry) && !is_directory(entry)) {
+        bool is_sent = code == PLAN_CODE_WOF || code == PLAN_CODE_CROSSED_VALUE;
+        return is_sent ? PLAN_CODE_WOF_STORED : code;
     }
     if (plan->streams == PLAN_STREAMS_NONE) {
         return PLAN_CODE_NO_STREAMS;
@@ -187,6 +195,7 @@ static struct plan_decision with_sentence(enum plan_code code, const struct volu
                                           const struct volume_stream *stream)
 {
     struct plan_decision decision = decisions[code];
+    stream = holder_of(entry, stream);
     const char *own = code == PLAN_CODE_CROSSED_RECORD                   ? entry->crossed_record
                       : code == PLAN_CODE_CROSSED_VALUE                  ? entry->crossed_value
                       : code == PLAN_CODE_CROSSED_DATA && stream != NULL ? stream->crossed
@@ -195,6 +204,18 @@ static struct plan_decision with_sentence(enum plan_code code, const struct volu
         decision.sentence = own;
     }
     return decision;
+}
+
+/* The stream that holds the bytes: for the content of a CompactOS file it is another one. */
+static const struct volume_stream *holder_of(const struct volume_entry *entry,
+                                             const struct volume_stream *stream)
+{
+    if (stream == NULL || stream->name_len > 0 ||
+        plan_classify_reparse(entry->reparse_tag) != PLAN_REPARSE_WOF) {
+        return stream;
+    }
+    const struct volume_stream *stored = volume_wof_stream(entry);
+    return stored != NULL ? stored : stream;
 }
 
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry)
@@ -233,7 +254,7 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
                    ? PLAN_CODE_LOST_REPARSE
                    : PLAN_CODE_SEND;
     case PLAN_REPARSE_WOF:
-        return PLAN_CODE_WOF;
+        return decide_wof(entry, unnamed);
     case PLAN_REPARSE_DEDUP:
         return PLAN_CODE_DEDUP;
     case PLAN_REPARSE_CLOUD:
@@ -244,6 +265,29 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
         break;
     }
     return PLAN_CODE_SEND;
+}
+
+/* Its unnamed stream is one hole, and reads as zeros: never looked at. */
+static enum plan_code decide_wof(const struct volume_entry *entry,
+                                 const struct volume_stream *unnamed)
+{
+    const struct volume_stream *stored = volume_wof_stream(entry);
+    if (!volume_wof_is_known(entry)) {
+        return PLAN_CODE_WOF_UNKNOWN;
+    }
+    if (unnamed == NULL) {
+        return PLAN_CODE_NO_DATA;
+    }
+    if (is_lost(unnamed)) {
+        return PLAN_CODE_LOST_DATA;
+    }
+    if (stored == NULL || stored->problem != NULL) {
+        return PLAN_CODE_WOF_LOST;
+    }
+    if (stored->crossed != NULL) {
+        return PLAN_CODE_CROSSED_DATA;
+    }
+    return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_WOF;
 }
 
 static enum plan_code decide_data(const struct volume_stream *stream)
@@ -271,17 +315,4 @@ static enum plan_code decide_unnamed(enum plan_code code, const struct volume_en
     bool is_link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
     bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
     return is_sent ? decide_data(stream) : code;
-}
-
-static bool is_wof_stream(const struct volume_stream *stream)
-{
-    if (stream->name_len != ARRAY_LEN(wof_stream)) {
-        return false;
-    }
-    for (size_t i = 0; i < ARRAY_LEN(wof_stream); i++) {
-        if (stream->name[i] != wof_stream[i]) {
-            return false;
-        }
-    }
-    return true;
 }

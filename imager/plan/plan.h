@@ -96,7 +96,7 @@ struct plan_task {
     uint32_t entry;
     uint16_t stream;   /* index into the entry's streams */
     uint8_t way;       /* enum plan_way */
-    bool through_reader; /* LZNT1, or extents not to be trusted: volume_reader */
+    bool through_reader; /* LZNT1, CompactOS, or extents not to be trusted: volume_reader */
     bool resident;
     bool renamed;      /* another task had the same object name: this one got a suffix */
     bool contiguous;   /* all bytes stand on the disk from `position` on: plan_group() */
@@ -136,7 +136,8 @@ struct plan_decision plan_entry_decision(const struct plan *plan, uint32_t entry
 /* The same, with the sentence that names what only the decoded entry knows. */
 struct plan_decision plan_view_decision(const struct plan *plan, const struct catalog_view *view);
 /* For a stream that is no task: why (state PLAN_FAILED or PLAN_EXCLUDED); for one that is:
- * PLAN_SEND. `view` is the decoded entry. */
+ * PLAN_SEND. PLAN_EXCLUDED without a reason: it is the stored form of the entry's content, and
+ * nothing of its own (WofCompressedData). `view` is the decoded entry. */
 struct plan_decision plan_stream_decision(const struct plan *plan, const struct catalog_view *view,
                                           unsigned stream);
 /* "plain", "lznt1"… */

@@ -32,7 +32,10 @@ enum plan_code {
     PLAN_CODE_LOST_REPARSE,
     PLAN_CODE_DIRECTORY_DATA,
     PLAN_CODE_TOO_MANY_STREAMS,
-    PLAN_CODE_WOF,
+    PLAN_CODE_WOF,        /* decoded from its stream WofCompressedData */
+    PLAN_CODE_WOF_STORED, /* that stream */
+    PLAN_CODE_WOF_UNKNOWN,
+    PLAN_CODE_WOF_LOST,
     PLAN_CODE_DEDUP,
     PLAN_CODE_CLOUD,
     PLAN_CODE_SIS,

@@ -18,15 +18,18 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
                               const struct volume_entry *entry, size_t stream)
 {
     const struct volume_stream *data = &entry->streams[stream];
-    bool through_reader = data->problem != NULL || data->form == VOLUME_LZNT1;
+    bool wof = data->name_len == 0 &&
+               plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
+               volume_wof_stream(entry) != NULL;
+    bool through_reader = wof || data->problem != NULL || data->form == VOLUME_LZNT1;
     return (struct plan_task){
-        .position = find_position(plan, entry, data),
+        .position = find_position(plan, entry, wof ? volume_wof_stream(entry) : data),
         .size_bytes = data->size_bytes,
         .entry = entry_index,
         .stream = (uint16_t)stream,
         .way = (uint8_t)choose_way(plan, data),
         .through_reader = through_reader,
-        .resident = data->form == VOLUME_RESIDENT,
+        .resident = !wof && data->form == VOLUME_RESIDENT,
         .contiguous = !through_reader && is_contiguous(plan, data),
     };
 }

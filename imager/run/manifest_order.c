@@ -43,7 +43,9 @@ static bool has_line(struct run *run, const struct run_volume *volume,
     if (task != UINT64_MAX) {
         return ledger_row(run->ledger, task)->state != LEDGER_INLINE;
     }
-    return plan_entry_decision(volume->plan, view->index).state != PLAN_EXCLUDED;
+    struct plan_decision decision = plan_stream_decision(volume->plan, view, stream);
+    bool stored_form = decision.state == PLAN_EXCLUDED && decision.reason == NULL;
+    return !stored_form && plan_entry_decision(volume->plan, view->index).state != PLAN_EXCLUDED;
 }
 
 static int add_entry(struct manifest_writer *writer, size_t index, uint32_t entry,

@@ -2,7 +2,7 @@
 /*
  * stream: the bytes of one task at any offset, for one worker. Plain and sparse data come straight
  * from the disk by extents: holes are zeros, and so is everything behind the valid length (it holds
- * other people's deleted data on disk). Compressed and doubtful streams come through libntfs-3g.
+ * other people's deleted data on disk). Compressed and doubtful streams come through a volume_reader.
  */
 #ifndef WINCH_RUN_STREAM_H
 #define WINCH_RUN_STREAM_H
@@ -16,10 +16,7 @@ struct stream {
     const struct volume_entry *entry;
     const struct volume_stream *stream;
     struct volume_reader *reader; /* when the task goes through it */
-    uint32_t cluster_bytes;
-    uint64_t *starts; /* first byte of each extent in the stream; kept between tasks */
-    size_t starts_cap;
-    size_t cursor; /* extent of the last read */
+    struct volume_extent_map map;
 };
 
 /* Point it at a task. `view` (the task's entry, decoded) must live as long as the stream is read;

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One thread's handle on libntfs-3g. The last stream stays open, since a compressed stream is read
- * in many pieces.
+ * One thread's way to streams that need more than their extents: our own decoder for compressed
+ * ones, libntfs-3g for those whose extents are not trusted. The library's last stream stays open,
+ * since it is read in many pieces.
  */
 #include <string.h>
 
+#include "volume/decoder.h"
 #include "volume/mount.h"
 #include "volume/record.h"
 
 struct volume_reader {
     struct volume *volume;
+    struct decoder *decoder; /* made at its first use, like the mount */
+    bool decodes;            /* the open stream is the decoder's */
     struct mount *mount;
     uint8_t *record; /* one raw record, to look at its sequence number */
     struct mount_stream *stream;
@@ -18,6 +22,7 @@ struct volume_reader {
     uint16_t stream_name[UINT8_MAX + 1];
 };
 
+static bool is_compressed(const struct volume_entry *entry, const struct volume_stream *data);
 static bool is_open(const struct volume_reader *reader, uint64_t ref, const uint16_t *name,
                     uint8_t name_len);
 static int open_stream(struct volume_reader *reader, uint64_t record, uint16_t sequence,
@@ -43,23 +48,49 @@ void volume_reader_free(struct volume_reader *reader)
     if (reader == NULL) {
         return;
     }
+    decoder_free(reader->decoder);
     mount_stream_close(reader->stream);
     mount_free(reader->mount);
     free(reader->record);
     free(reader);
 }
 
-ssize_t volume_reader_read(struct volume_reader *reader, uint64_t record, uint16_t sequence,
-                           const uint16_t *name, uint8_t name_len, uint64_t offset, void *buf,
-                           size_t len, struct error *err)
+int volume_reader_open(struct volume_reader *reader, const struct volume_entry *entry,
+                       size_t stream, struct error *err)
 {
-    uint64_t ref = record | (uint64_t)sequence << 48;
+    const struct volume_stream *data = &entry->streams[stream];
+    uint64_t ref = entry->record | (uint64_t)entry->sequence << 48;
 
-    if (!is_open(reader, ref, name, name_len) &&
-        open_stream(reader, record, sequence, name, name_len, err) != 0) {
-        return -1;
+    reader->decodes = is_compressed(entry, data);
+    if (reader->decodes) {
+        if (reader->decoder == NULL) {
+            reader->decoder = decoder_new(reader->volume, err);
+        }
+        return reader->decoder == NULL ? -1 : decoder_open(reader->decoder, entry, stream, err);
+    }
+    if (is_open(reader, ref, data->name, data->name_len)) {
+        return 0;
+    }
+    return open_stream(reader, entry->record, entry->sequence, data->name, data->name_len, err);
+}
+
+ssize_t volume_reader_read(struct volume_reader *reader, uint64_t offset, void *buf, size_t len,
+                           struct error *err)
+{
+    if (reader->decodes) {
+        return decoder_read(reader->decoder, offset, buf, len, err);
     }
     return mount_stream_read(reader->stream, offset, buf, len, err);
+}
+
+/* libntfs-3g reads a CompactOS file as zeros, without an error: it is never asked for one. */
+static bool is_compressed(const struct volume_entry *entry, const struct volume_stream *data)
+{
+    if (data->name_len == 0 && entry->reparse_tag == WOF_REPARSE_TAG &&
+        volume_wof_stream(entry) != NULL) {
+        return true;
+    }
+    return data->form == VOLUME_LZNT1 && data->problem == NULL;
 }
 
 static bool is_open(const struct volume_reader *reader, uint64_t ref, const uint16_t *name,

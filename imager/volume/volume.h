@@ -228,16 +228,51 @@ int volume_record_resident(const struct volume *volume, const void *record, cons
                            uint8_t name_len, const uint8_t **ret_bytes, uint32_t *ret_len,
                            struct error *err) WARN_UNUSED;
 
-/* One thread's own libntfs-3g handle (mounted at the first use); the last stream stays open. */
+/* The extents of one stream, ready for reads at any offset. Zeroed at first; release with
+ * volume_extent_map_clear(). Used by one thread. */
+struct volume_extent_map {
+    const struct volume_extent *extents; /* borrowed */
+    size_t count;
+    uint32_t cluster_bytes;
+    uint64_t *starts; /* first byte of each extent in the stream; kept between streams */
+    size_t cap;
+    size_t cursor; /* extent of the last read: makes sequential reads cheap */
+};
+/* Point it at extents, which must live as long as it is used and cover `need_bytes`: FAIL_ENTRY
+ * "bad-record" otherwise, naming `record`. */
+int volume_extent_map_set(struct volume_extent_map *map, uint32_t cluster_bytes,
+                          const struct volume_extent *extents, size_t count, uint64_t need_bytes,
+                          uint64_t record, struct error *err) WARN_UNUSED;
+void volume_extent_map_clear(struct volume_extent_map *map);
+/* The extent that holds `offset`, which must lie before the end of the last one. */
+size_t volume_extent_map_find(struct volume_extent_map *map, uint64_t offset);
+/* Exactly `len` bytes of the stream from `offset`, holes as zeros; the caller sees to it that the
+ * extents cover them. Errors: of disk_read(). */
+int volume_extent_map_read(struct volume_extent_map *map, const struct volume *volume,
+                           struct disk *disk, uint64_t offset, void *buf, size_t len,
+                           struct error *err) WARN_UNUSED;
+
+/* The stream that holds the compressed content of a CompactOS (WOF) file, or NULL; and whether its
+ * reparse data are of a kind that winch can decode. */
+const struct volume_stream *volume_wof_stream(const struct volume_entry *entry);
+bool volume_wof_is_known(const struct volume_entry *entry);
+
+/* One thread's own way to streams that are more than their extents: compressed ones (LZNT1, and
+ * CompactOS through WofCompressedData), which winch decodes itself, and those whose extents are not
+ * trusted, which libntfs-3g reads (mounted at the first use). */
 struct volume_reader;
 struct volume_reader *volume_reader_new(struct volume *volume, struct error *err);
 void volume_reader_free(struct volume_reader *reader);
-/* Read a stream through libntfs-3g: compressed ones, and any whose extents are not trusted.
- * Returns the count (between 1 and len for an offset below the size) or -1: FAIL_ENTRY
- * "bad-record" (library says no), "stale-reference" (the record has another sequence),
- * "bad-sector". Reads of 64 KiB multiples, aligned, are fastest. */
-ssize_t volume_reader_read(struct volume_reader *reader, uint64_t record, uint16_t sequence,
-                           const uint16_t *name, uint8_t name_len, uint64_t offset, void *buf,
-                           size_t len, struct error *err) WARN_UNUSED;
+/* Point it at a stream of `entry`, which must live as long as it is read. Opening the stream that
+ * libntfs-3g has open costs nothing. FAIL_ENTRY "bad-record" (the library says no, or the extents
+ * do not fit), "stale-reference" (the record has another sequence), "bad-sector", and for CompactOS
+ * "wof-bad-chunk", "reparse-unsupported". */
+int volume_reader_open(struct volume_reader *reader, const struct volume_entry *entry,
+                       size_t stream, struct error *err) WARN_UNUSED;
+/* Between 1 and len bytes at an offset below the size, or -1: FAIL_ENTRY "bad-record",
+ * "wof-bad-chunk", "bad-sector". Every unit is decoded once when reads are multiples of 64 KiB,
+ * aligned. */
+ssize_t volume_reader_read(struct volume_reader *reader, uint64_t offset, void *buf, size_t len,
+                           struct error *err) WARN_UNUSED;
 
 #endif

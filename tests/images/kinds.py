@@ -31,6 +31,7 @@ def make_kinds(out):
         write_names(tree)
         write_reparse(tree)
         wof.write_files(tree, 'wof')
+        wof.write_damaged_files(tree, 'wof-damaged')
     tree.write(os.path.join(out, 'kinds.tsv'))
 
 

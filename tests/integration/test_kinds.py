@@ -48,7 +48,7 @@ def test_default_excludes(winch, storage, images):
 def test_accept(winch, storage, images):
     image = images.get('kinds')
     result, manifest = migrate(winch, storage, image, '--accept',
-                               'dedup,cloud-placeholder,reparse-unsupported')
+                               'dedup,cloud-placeholder,reparse-unsupported,wof-bad-chunk')
     assert result.json['accepted'] == result.json['failed'] >= 7, result.json
     check_counts(result, manifest)
 

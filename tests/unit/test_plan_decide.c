@@ -114,6 +114,7 @@ static const struct {
     {0x80000024, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
     {0x80000025, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
     {0x80000026, 0, EMPTY, PLAN_REPARSE_LINK, PLAN_LINK, NULL, false},
+    /* Without the data that name a provider and an algorithm. */
     {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
@@ -189,19 +190,87 @@ static void test_reparse_table(void **state)
     catalog_free(catalog);
 }
 
-static void test_compactos_stream(void **state)
+/* A CompactOS file: whole, and in all the ways in which it cannot be read. */
+static const struct compactos_case {
+    const char *name;
+    uint8_t provider, algorithm;
+    uint8_t reparse_len;
+    bool stored, stored_problem, unnamed, lost;
+    enum plan_state state;
+    const char *reason;
+} compactos_cases[] = {
+    {"xpress4k", 2, 0, 24, true, false, true, false, PLAN_SEND, NULL},
+    {"xpress16k", 2, 3, 24, true, false, true, false, PLAN_SEND, NULL},
+    {"algorithm 4", 2, 4, 24, true, false, true, false, PLAN_FAILED, REASON_REPARSE},
+    {"wim", 1, 0, 24, true, false, true, false, PLAN_FAILED, REASON_REPARSE},
+    {"cut", 2, 0, 20, true, false, true, false, PLAN_FAILED, REASON_REPARSE},
+    {"none stored", 2, 0, 24, false, false, true, false, PLAN_FAILED, REASON_WOF},
+    {"stored badly", 2, 0, 24, true, true, true, false, PLAN_FAILED, REASON_WOF},
+    {"no data", 2, 0, 24, true, false, false, false, PLAN_FAILED, REASON_BAD_RECORD},
+    {"lost", 2, 0, 24, true, false, true, true, PLAN_FAILED, REASON_BAD_RECORD},
+};
+
+static void test_compactos(void **state)
+{
+    (void)state;
+    enum { FIRST = 30 };
+    struct catalog *catalog = made_catalog();
+    for (size_t i = 0; i < ARRAY_LEN(compactos_cases); i++) {
+        const struct compactos_case *one = &compactos_cases[i];
+        uint8_t reparse[24] = {
+            0x17, 0, 0, 0x80,          16, 0, 0, 0, 1, 0, 0, 0, one->provider, 0, 0, 0, 1,
+            0,    0, 0, one->algorithm};
+        struct made made;
+        made_start(&made, FIRST + i, 1);
+        made_name(&made, ROOT, one->name, SPACE_BOTH);
+        made.entry.reparse_tag = 0x80000017;
+        made.entry.reparse = reparse;
+        made.entry.reparse_len = one->reparse_len;
+        if (one->unnamed) {
+            add_content(&made, one->lost ? LOST : HOLES_ONLY);
+        }
+        if (one->stored) {
+            struct volume_stream *stored =
+                made_stream(&made, "WofCompressedData", VOLUME_PLAIN, 30000);
+            made_extent(&made, 500, 8);
+            stored->problem = one->stored_problem ? "a piece is missing" : NULL;
+        }
+        (void)made_stream(&made, "Zone.Identifier", VOLUME_RESIDENT, 26);
+        made_add(catalog, &made);
+    }
+    made_finish(catalog, 64);
+    struct plan *plan = made_plan(catalog, &plain_settings);
+    for (size_t i = 0; i < ARRAY_LEN(compactos_cases); i++) {
+        const struct compactos_case *one = &compactos_cases[i];
+        uint16_t stored = one->unnamed ? 1 : 0;
+        assert_reason(made_entry_decision(plan, FIRST + i), one->state, one->reason);
+        if (one->stored) {
+            /* Nothing of its own when it is the content; else it shares the fate. */
+            assert_null(made_task(plan, FIRST + i, stored));
+            assert_reason(made_stream_decision(plan, FIRST + i, stored),
+                          one->state == PLAN_SEND ? PLAN_EXCLUDED : PLAN_FAILED, one->reason);
+        }
+        const struct plan_task *task = made_task(plan, FIRST + i, 0);
+        if (one->state == PLAN_SEND) {
+            assert_non_null(task);
+            assert_true(task->through_reader && !task->resident && !task->contiguous);
+            assert_true(task->position == 500ULL * CLUSTER);
+        }
+    }
+    CLEANUP_VIEW struct catalog_view view = {0};
+    made_view(plan, FIRST, &view);
+    assert_string_equal(plan_form_name(&view, 0), "wof");
+    assert_string_equal(plan_form_name(&view, 1), "plain");
+    plan_free(plan);
+    catalog_free(catalog);
+}
+
+/* Without the tag the name means nothing. */
+static void test_compactos_name_alone(void **state)
 {
     (void)state;
     struct catalog *catalog = made_catalog();
     struct made made;
-    made_start(&made, 30, 1);
-    made_name(&made, ROOT, "notepad.exe", SPACE_BOTH);
-    made.entry.reparse_tag = 0x80000017;
-    add_content(&made, HOLES_ONLY);
-    (void)made_stream(&made, "WofCompressedData", VOLUME_PLAIN, 30000);
-    made_extent(&made, 500, 8);
-    (void)made_stream(&made, "Zone.Identifier", VOLUME_RESIDENT, 26);
-    made_add(catalog, &made);
     made_start(&made, 31, 1);
     made_name(&made, ROOT, "no tag", SPACE_BOTH);
     add_content(&made, RESIDENT);
@@ -209,16 +278,8 @@ static void test_compactos_stream(void **state)
     made_add(catalog, &made);
     made_finish(catalog, 64);
     struct plan *plan = made_plan(catalog, &plain_settings);
-    assert_reason(made_stream_decision(plan, 30, 0), PLAN_FAILED, REASON_REPARSE);
-    assert_reason(made_stream_decision(plan, 30, 1), PLAN_FAILED, REASON_REPARSE);
-    assert_reason(made_stream_decision(plan, 30, 2), PLAN_SEND, NULL);
+    assert_reason(made_stream_decision(plan, 31, 0), PLAN_SEND, NULL);
     assert_reason(made_stream_decision(plan, 31, 1), PLAN_SEND, NULL);
-    assert_int_equal(plan_get_totals(plan)->streams_failed, 2);
-    CLEANUP_VIEW struct catalog_view view = {0};
-    made_view(plan, 30, &view);
-    assert_string_equal(plan_form_name(&view, 0), "wof");
-    assert_string_equal(plan_form_name(&view, 1), "plain");
-    assert_string_equal(plan_form_name(&view, 2), "resident");
     plan_free(plan);
     catalog_free(catalog);
 }
@@ -283,7 +344,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reparse_table),
-        cmocka_unit_test(test_compactos_stream),
+        cmocka_unit_test(test_compactos),
+        cmocka_unit_test(test_compactos_name_alone),
         cmocka_unit_test(test_encrypted_large_damaged),
     };
     return cmocka_run_group_tests_name("plan decisions", tests, NULL, NULL);

@@ -20,7 +20,7 @@ struct volume {
     struct volume_info info;
     const char *resident; /* content of the one resident stream */
     struct error failure; /* when set, record reads fail with it */
-    uint64_t reader_calls;
+    unsigned reader_opens, reader_calls;
 };
 
 uint64_t volume_cluster_position(const struct volume *volume, uint64_t cluster)
@@ -80,15 +80,24 @@ int volume_record_resident(const struct volume *volume, const void *record, cons
     return 0;
 }
 
-ssize_t volume_reader_read(struct volume_reader *reader, uint64_t record, uint16_t sequence,
-                           const uint16_t *name, uint8_t name_len, uint64_t offset, void *buf,
-                           size_t len, struct error *err)
+int volume_reader_open(struct volume_reader *reader, const struct volume_entry *entry,
+                       size_t stream, struct error *err)
 {
     struct volume *volume = (struct volume *)(void *)reader;
-    (void)name;
     (void)err;
+    volume->reader_opens++;
+    assert_true(entry->record == 77 && entry->sequence == 9);
+    assert_int_equal(entry->streams[stream].name_len, 0);
+    return 0;
+}
+
+ssize_t volume_reader_read(struct volume_reader *reader, uint64_t offset, void *buf, size_t len,
+                           struct error *err)
+{
+    struct volume *volume = (struct volume *)(void *)reader;
+    (void)err;
+    assert_int_equal(volume->reader_opens, 1);
     volume->reader_calls++;
-    assert_true(record == 77 && sequence == 9 && name_len == 0);
     (void)memset(buf, (int)(offset % 251), len);
     return (ssize_t)len;
 }
