@@ -17,10 +17,8 @@ static const struct reason reasons[] = {
     {REASON_WOF, "Compressed by Windows (CompactOS), and the content does not unpack.",
      "On Windows: compact /u /exe FILE; if that fails, restore the file from a backup."},
     {REASON_REPARSE,
-     "CompactOS files, which this version cannot decode, or placeholders of another program.",
-     "CompactOS: on Windows, compact /u /exe /s:X:\\; placeholders: bring the content back with "
-     "the "
-     "program that moved it; then a new snapshot."},
+     "Placeholders of another program, whose content is not on this disk.",
+     "Bring the content back with the program that moved it; then a new snapshot."},
     {REASON_BAD_RECORD, "The entry in the volume's file table is damaged.",
      "Run chkdsk on Windows; then a new snapshot."},
     {REASON_CROSS_LINKED, "Two files claim the same place on the disk; one of them is wrong.",
