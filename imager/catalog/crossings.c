@@ -152,11 +152,13 @@ static int see_first(struct search *search, const struct claim *claim, struct er
                                &cluster)) {
         return 0;
     }
-    struct catalog_crossing *last =
-        (struct catalog_crossing *)(void *)catalog->crossings.bytes + search->crossing_count - 1;
-    if (search->crossing_count > 0 && claim->part != CATALOG_CROSSED_STREAM &&
-        last->entry == claim->entry && last->part == claim->part) {
-        return 0;
+    if (search->crossing_count > 0 && claim->part != CATALOG_CROSSED_STREAM) {
+        const struct catalog_crossing *last =
+            (struct catalog_crossing *)(void *)catalog->crossings.bytes + search->crossing_count -
+            1;
+        if (last->entry == claim->entry && last->part == claim->part) {
+            return 0;
+        }
     }
     count_crossed(&catalog->crossed, claim, cluster);
     if (claim->part == CATALOG_CROSSED_UNUSED || claim->entry < 0) {

@@ -30,4 +30,16 @@ int segments_read(struct gcs_client *client, const char *name, size_t packed_lim
  * Returns the next free segment number. */
 int segments_rebuild(struct run *run, uint64_t *ret_next_number, struct error *err) WARN_UNUSED;
 
+/* A line of a segment: a stream that is said to be uploaded. Strings live until it is cleared. */
+struct segment_line {
+    struct cJSON *json;
+    const char *volume, *name;
+    const char *stream; /* NULL: the unnamed one */
+    uint64_t record, generation, size_bytes;
+    uint32_t crc32c;
+};
+/* False: not such a line (ret_line is empty then). Believes nothing; the caller compares. */
+bool segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line);
+void segments_clear_line(struct segment_line *line);
+
 #endif

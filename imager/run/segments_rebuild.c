@@ -15,6 +15,7 @@
 #define PACKED_LIMIT (128ULL << 20)
 #define UNPACKED_LIMIT (512ULL << 20) /* 200,000 lines with the longest names */
 #define SEGMENTS_MAX 200000
+#define SIZE_EXACT_MAX 9007199254740992.0 /* 2^53 */
 
 struct rebuild {
     struct run *run;
@@ -26,13 +27,47 @@ struct rebuild {
 
 static const char *string_of(const cJSON *line, const char *key)
 {
-    const cJSON *value = cJSON_GetObjectItemCaseSensitive(line, key);
-    return cJSON_IsString(value) ? value->valuestring : NULL;
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(line, key));
+}
+
+bool segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line)
+{
+    cJSON *json = cJSON_ParseWithLength(bytes, len);
+    const char *record = string_of(json, "record");
+    const char *generation = string_of(json, "generation");
+    const char *crc = string_of(json, "crc32c");
+    const cJSON *size = cJSON_GetObjectItemCaseSensitive(json, "size");
+    struct segment_line line = {
+        .json = json,
+        .volume = string_of(json, "volume"),
+        .name = string_of(json, "name"),
+        .stream = string_of(json, "stream"),
+    };
+    /* Sizes are JSON numbers: whole ones up to 2^53 are exact. */
+    bool good = line.volume != NULL && line.name != NULL && record != NULL && generation != NULL &&
+                crc != NULL && cJSON_IsNumber(size) && size->valuedouble >= 0 &&
+                size->valuedouble <= SIZE_EXACT_MAX && parse_u64(record, &line.record) == 0 &&
+                parse_u64(generation, &line.generation) == 0 && line.generation != 0 &&
+                crc32c_from_base64(crc, &line.crc32c) == 0;
+    if (!good) {
+        cJSON_Delete(json);
+        *ret_line = (struct segment_line){0};
+        return false;
+    }
+    line.size_bytes = (uint64_t)size->valuedouble;
+    *ret_line = line;
+    return true;
+}
+
+void segments_clear_line(struct segment_line *line)
+{
+    cJSON_Delete(line->json); /* accepts NULL */
+    *line = (struct segment_line){0};
 }
 
 static size_t find_volume(const struct run *run, const char *id)
 {
-    for (size_t i = 0; id != NULL && i < run->volume_count; i++) {
+    for (size_t i = 0; i < run->volume_count; i++) {
         if (strcmp(run->volumes[i].id, id) == 0) {
             return i;
         }
@@ -71,50 +106,39 @@ static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record
 }
 
 static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task, const char *name,
-                           double size)
+                           uint64_t size_bytes)
 {
     const struct run_volume *volume = &rebuild->run->volumes[index];
     const struct plan_task *planned = plan_get_task(volume->plan, task - volume->first_task);
     struct error ignored = {0};
     size_t len = 0;
     struct plan_namer *namer = manifest_namer(&rebuild->writer, index, &ignored);
-    if (namer == NULL || planned->way == PLAN_INLINE || (double)planned->size_bytes != size) {
+    if (namer == NULL || planned->way == PLAN_INLINE || planned->size_bytes != size_bytes) {
         return false;
     }
     const char *own = plan_object_name(namer, planned, &rebuild->writer.view, &len);
     return own != NULL && strcmp(own, name) == 0;
 }
 
-static void take_line(struct rebuild *rebuild, const cJSON *line)
+static void take_line(struct rebuild *rebuild, const struct segment_line *line)
 {
     struct run *run = rebuild->run;
-    const char *record_text = string_of(line, "record");
-    const char *generation_text = string_of(line, "generation");
-    const char *crc_text = string_of(line, "crc32c");
-    const char *name = string_of(line, "name");
-    const cJSON *size = cJSON_GetObjectItemCaseSensitive(line, "size");
-    size_t index = find_volume(run, string_of(line, "volume"));
-    uint64_t record = 0;
-    uint64_t generation = 0;
-    uint32_t crc = 0;
-    if (index == SIZE_MAX || name == NULL || record_text == NULL || generation_text == NULL ||
-        crc_text == NULL || !cJSON_IsNumber(size) || parse_u64(record_text, &record) != 0 ||
-        parse_u64(generation_text, &generation) != 0 || generation == 0 ||
-        crc32c_from_base64(crc_text, &crc) != 0) {
+    size_t index = find_volume(run, line->volume);
+    if (index == SIZE_MAX) {
         return;
     }
-    uint64_t task = find_task(rebuild, index, record, string_of(line, "stream"));
+    uint64_t task = find_task(rebuild, index, line->record, line->stream);
     if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN ||
-        !object_matches(rebuild, index, task, name, size->valuedouble)) {
+        !object_matches(rebuild, index, task, line->name, line->size_bytes)) {
         return;
     }
     struct ledger_row *row = ledger_row(run->ledger, task);
-    row->generation = generation;
-    row->crc32c = crc;
+    row->generation = line->generation;
+    row->crc32c = line->crc32c;
     row->state = LEDGER_UPLOADED;
     journal_result(run->journal, task, row, NULL, NULL, 0);
     run->objects_done++;
-    run->bytes_done += (uint64_t)size->valuedouble;
+    run->bytes_done += line->size_bytes;
     rebuild->taken++;
 }
 
@@ -163,9 +187,11 @@ static int read_segment(struct rebuild *rebuild, const char *name, struct error 
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline != NULL ? (size_t)(newline - at) : (size_t)(end - at);
-        cJSON *line = cJSON_ParseWithLength(at, len);
-        take_line(rebuild, line);
-        cJSON_Delete(line);
+        struct segment_line line;
+        if (segments_parse_line(at, len, &line)) {
+            take_line(rebuild, &line);
+        }
+        segments_clear_line(&line);
         at += len + 1;
     }
     return 0;

@@ -123,7 +123,12 @@ static void copy_shown(char *out, size_t size, const char *string, size_t len)
     CLEANUP_TEXT struct text shown = TEXT_INIT(4096);
     /* A shown byte takes at most six, and the ellipsis three. */
     text_add_shown(&shown, string, len, size / 2);
-    (void)snprintf(out, size, "%s", text_str(&shown));
+    size_t keep = shown.len < size ? shown.len : size - 1;
+    while (keep > 0 && keep < shown.len && ((unsigned char)shown.data[keep] & 0xC0) == 0x80) {
+        keep--; /* not inside a character */
+    }
+    memcpy(out, text_str(&shown), keep);
+    out[keep] = '\0';
 }
 
 /* What stands between <TAG> and </TAG>; only Code and Message of an XML error are wanted. */
