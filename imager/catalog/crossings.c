@@ -154,8 +154,8 @@ static int see_first(struct search *search, const struct claim *claim, struct er
     }
     if (search->crossing_count > 0 && claim->part != CATALOG_CROSSED_STREAM) {
         const struct catalog_crossing *last =
-            (struct catalog_crossing *)(void *)catalog->crossings.bytes + search->crossing_count -
-            1;
+            (const struct catalog_crossing *)(const void *)catalog->crossings.bytes +
+            search->crossing_count - 1;
         if (last->entry == claim->entry && last->part == claim->part) {
             return 0;
         }

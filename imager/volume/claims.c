@@ -64,7 +64,8 @@ int claims_take(struct volume_claims *claims, const struct builder *builder, str
 
     for (size_t i = 0; i < builder->item_count; i++) {
         const struct builder_item *item = &builder->items[i];
-        const struct volume_extent *extents = builder->extents.items + item->extent_first;
+        const struct volume_extent *extents =
+            item->extent_count > 0 ? builder->extents.items + item->extent_first : NULL;
         bool is_unnamed_data = item->type == ATTRIBUTE_DATA && item->name_len == 0;
         if (record == RECORD_BITMAP && is_unnamed_data &&
             take_bitmap(claims, extents, item, err) != 0) {
