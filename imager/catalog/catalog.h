@@ -13,10 +13,15 @@
 struct catalog;
 
 /* Scan `volume` into a new catalog. `folder`: where the file is made (it has no name there); NULL:
- * $TMPDIR or /tmp. Errors: of volume_scan; STOP_RUN exit 75 when the folder is full, naming it. */
+ * $TMPDIR or /tmp. The directory indexes are compared with what was found; that makes warnings and
+ * nothing else. Errors: of volume_scan; STOP_RUN exit 75 when the folder is full, naming it. */
 struct catalog *catalog_build(struct volume *volume, const char *folder,
                               void (*progress)(void *self, uint64_t done, uint64_t total),
                               void *progress_self, struct error *err);
+/* The same without the check of the directory indexes. */
+struct catalog *catalog_build_unchecked(struct volume *volume, const char *folder,
+                                        void (*progress)(void *self, uint64_t done, uint64_t total),
+                                        void *progress_self, struct error *err);
 void catalog_free(struct catalog *catalog);
 
 const struct volume_scan_totals *catalog_totals(const struct catalog *catalog);

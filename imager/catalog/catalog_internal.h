@@ -75,7 +75,7 @@ struct catalog_crossed_totals {
     uint64_t system_record, system_cluster;
 };
 
-#define CATALOG_WARNINGS_MAX 8
+#define CATALOG_WARNINGS_MAX 12
 
 struct catalog {
     char *folder;
@@ -113,6 +113,12 @@ int catalog_cross(struct catalog *catalog, const struct volume_claims *claims,
 int catalog_mark_crossed(const struct catalog *catalog, struct catalog_view *view,
                          struct error *err) WARN_UNUSED;
 void catalog_warn_crossed(struct catalog *catalog);
+/* Keep a warning for the report. */
+void catalog_warn(struct catalog *catalog, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+/* Compare the directory indexes, and warn of differences. */
+int catalog_check_indexes(struct catalog *catalog, struct volume_indexes *indexes,
+                          struct error *err) WARN_UNUSED;
 
 static inline struct catalog_slot *catalog_slots(const struct catalog *catalog)
 {

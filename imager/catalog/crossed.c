@@ -9,7 +9,6 @@ enum { SENTENCE_BYTES = 352 };
 static const struct catalog_crossing *find_first(const struct catalog *catalog, uint32_t entry,
                                                  size_t *ret_count);
 static void write_sentence(const struct catalog_crossing *crossing, char sentence[SENTENCE_BYTES]);
-static void add_warning(struct catalog *catalog, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 #define WHAT_TO_DO                                                                                 \
     "run chkdsk on the source and take a new snapshot (of a running system an "                    \
@@ -104,38 +103,40 @@ void catalog_warn_crossed(struct catalog *catalog)
     const struct catalog_crossed_totals *crossed = &catalog->crossed;
 
     if (crossed->claims.twice + crossed->claims.free > 0) {
-        add_warning(catalog,
-                    "cross-linked: %llu clusters are claimed more than once and %llu are claimed "
-                    "though $Bitmap says that they are free; %llu streams are concerned, and %llu "
-                    "other attributes: " WHAT_TO_DO,
-                    (unsigned long long)crossed->claims.twice,
-                    (unsigned long long)crossed->claims.free, (unsigned long long)crossed->streams,
-                    (unsigned long long)(crossed->values + crossed->unused));
+        catalog_warn(catalog,
+                     "cross-linked: %llu clusters are claimed more than once and %llu are claimed "
+                     "though $Bitmap says that they are free; %llu streams are concerned, and %llu "
+                     "other attributes: " WHAT_TO_DO,
+                     (unsigned long long)crossed->claims.twice,
+                     (unsigned long long)crossed->claims.free, (unsigned long long)crossed->streams,
+                     (unsigned long long)(crossed->values + crossed->unused));
     }
     if (crossed->system > 0) {
-        add_warning(catalog,
-                    "cross-linked: files of NTFS itself are concerned too (%llu times, first "
-                    "record %llu, cluster %llu)",
-                    (unsigned long long)crossed->system, (unsigned long long)crossed->system_record,
-                    (unsigned long long)crossed->system_cluster);
+        catalog_warn(catalog,
+                     "cross-linked: files of NTFS itself are concerned too (%llu times, first "
+                     "record %llu, cluster %llu)",
+                     (unsigned long long)crossed->system,
+                     (unsigned long long)crossed->system_record,
+                     (unsigned long long)crossed->system_cluster);
     }
     if (crossed->unused > 0) {
-        add_warning(catalog,
-                    "cross-linked: directory indexes and the like are concerned too (%llu times, "
-                    "first record %llu, cluster %llu); nothing is read from them",
-                    (unsigned long long)crossed->unused, (unsigned long long)crossed->unused_record,
-                    (unsigned long long)crossed->unused_cluster);
+        catalog_warn(catalog,
+                     "cross-linked: directory indexes and the like are concerned too (%llu times, "
+                     "first record %llu, cluster %llu); nothing is read from them",
+                     (unsigned long long)crossed->unused,
+                     (unsigned long long)crossed->unused_record,
+                     (unsigned long long)crossed->unused_cluster);
     }
     if (crossed->claims.bitmap_problem != NULL) {
-        add_warning(catalog,
-                    "$Bitmap cannot be used (%s): whether the %llu clusters in use are free was "
-                    "not checked",
-                    crossed->claims.bitmap_problem, (unsigned long long)crossed->claims.unknown);
+        catalog_warn(catalog,
+                     "$Bitmap cannot be used (%s): whether the %llu clusters in use are free was "
+                     "not checked",
+                     crossed->claims.bitmap_problem, (unsigned long long)crossed->claims.unknown);
     } else if (crossed->claims.unknown > 0) {
-        add_warning(catalog,
-                    "$Bitmap could not be read in part, or is too short: whether %llu clusters in "
-                    "use are free was not checked",
-                    (unsigned long long)crossed->claims.unknown);
+        catalog_warn(catalog,
+                     "$Bitmap could not be read in part, or is too short: whether %llu clusters in "
+                     "use are free was not checked",
+                     (unsigned long long)crossed->claims.unknown);
     }
 }
 
@@ -144,7 +145,7 @@ const char *catalog_warning(const struct catalog *catalog, size_t index)
     return index < catalog->warning_count ? catalog->warnings[index] : NULL;
 }
 
-static void add_warning(struct catalog *catalog, const char *fmt, ...)
+void catalog_warn(struct catalog *catalog, const char *fmt, ...)
 {
     char *text = NULL;
     va_list arguments;

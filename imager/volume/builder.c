@@ -71,6 +71,7 @@ void builder_clear(struct builder *builder)
 void builder_start(struct builder *builder, uint64_t record, const struct record_header *header)
 {
     builder->entry = (struct volume_entry){.record = record};
+    builder->index = (struct builder_index){0};
     builder->item_count = 0;
     builder->name_count = 0;
     builder->unit_count = 0;
@@ -103,6 +104,7 @@ int builder_add(struct builder *builder, const struct record_attribute *attribut
         return 0;
     case ATTRIBUTE_INDEX_ROOT:
     case ATTRIBUTE_INDEX_ALLOCATION:
+    case ATTRIBUTE_BITMAP:
         add_index(builder, attribute);
         return add_clusters(builder, attribute, record, err);
     case ATTRIBUTE_UTILITY:
@@ -236,6 +238,17 @@ static void add_index(struct builder *builder, const struct record_attribute *at
     if (!record_name_is(attribute, name_i30, ARRAY_LEN(name_i30))) {
         return;
     }
+    if (attribute->type == ATTRIBUTE_BITMAP) {
+        if (attribute->resident) {
+            builder->index.bitmap = attribute->value;
+            builder->index.bitmap_len = attribute->value_len;
+        }
+        return;
+    }
+    if (attribute->type == ATTRIBUTE_INDEX_ROOT && attribute->resident) {
+        builder->index.root = attribute->value;
+        builder->index.root_len = attribute->value_len;
+    }
     if (!attribute->resident && attribute->lowest_vcn == 0) {
         builder->entry.unnamed_directory_index_bytes = attribute->size_bytes;
     } else if (attribute->resident && builder->entry.unnamed_directory_index_bytes == 0) {
@@ -305,6 +318,18 @@ static struct builder_item *find_item(struct builder *builder, uint32_t type, co
             unit++;
         }
         if (unit == name_len) {
+            return item;
+        }
+    }
+    return NULL;
+}
+
+const struct builder_item *builder_find_index(const struct builder *builder, uint32_t type)
+{
+    for (size_t i = 0; i < builder->item_count; i++) {
+        const struct builder_item *item = &builder->items[i];
+        if (item->type == type && item->name_len == ARRAY_LEN(name_i30) &&
+            memcmp(item->name, name_i30, sizeof(name_i30)) == 0) {
             return item;
         }
     }

@@ -42,9 +42,19 @@ struct builder_item {
     bool unused;   /* only its clusters count */
 };
 
+/* The parts of $I30 that stand in the records; the blocks are items of type
+ * ATTRIBUTE_INDEX_ALLOCATION, and so is a bitmap that is not resident. */
+struct builder_index {
+    const uint8_t *root; /* NULL: none */
+    uint32_t root_len;
+    const uint8_t *bitmap;
+    uint32_t bitmap_len;
+};
+
 struct builder {
     struct volume *volume;
     struct volume_entry entry;
+    struct builder_index index;
     struct builder_item *items;
     size_t item_count;
     struct volume_name *names;
@@ -73,6 +83,9 @@ void builder_spoil_stream(struct builder *builder, const uint8_t *name, uint8_t 
 /* Judge everything and fill builder->entry, whose pointers hold until the next start. Reads
  * non-resident reparse data and the like; fails when the whole disk does. */
 int builder_finish(struct builder *builder, struct error *err) WARN_UNUSED;
+
+/* The item of that type called $I30, or NULL. */
+const struct builder_item *builder_find_index(const struct builder *builder, uint32_t type);
 
 /* ---- builder_stream.c -------------------------------------------------------------------- */
 

@@ -32,9 +32,9 @@ uint32_t index_block_bytes(const uint8_t *value, size_t len);
  * sentence part that lives forever); names before the fault were handed over. */
 const char *index_parse_root(const uint8_t *value, size_t len, index_each_fn *each, void *self);
 
-/* The same for a raw INDX block of `block_bytes` at the start of `block`, which has `len` bytes. Its
- * fix-ups are undone in place, once. `vcn` is the number that the block must carry. A torn block
- * hands over nothing. */
+/* The same for a raw INDX block of `block_bytes` at the start of `block`, which has `len` bytes.
+ * Its fix-ups are undone in place, once. `vcn` is the number that the block must carry. A torn
+ * block hands over nothing. */
 const char *index_parse_block(uint8_t *block, size_t len, uint32_t block_bytes, uint64_t vcn,
                               index_each_fn *each, void *self);
 

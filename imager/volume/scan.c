@@ -7,6 +7,7 @@
 
 #include "volume/claims.h"
 #include "volume/grow.h"
+#include "volume/indexes.h"
 #include "volume/mount.h"
 #include "volume/scan.h"
 
@@ -58,8 +59,11 @@ int scan_hand_over(struct scan *scan, struct error *err)
 {
     struct volume_claims *claims = scan->visitor->claims;
 
+    struct volume_indexes *indexes = scan->visitor->indexes;
+
     if (builder_finish(&scan->builder, err) != 0 ||
-        (claims != NULL && claims_take(claims, &scan->builder, err) != 0)) {
+        (claims != NULL && claims_take(claims, &scan->builder, err) != 0) ||
+        (indexes != NULL && indexes_take(indexes, &scan->builder, err) != 0)) {
         return -1;
     }
     scan->totals.bases++;

@@ -147,7 +147,8 @@ struct volume_visitor {
     /* Progress; may be NULL. */
     void (*progress)(void *self, uint64_t records_done, uint64_t records_total);
     void *self;
-    struct volume_claims *claims; /* filled by the scan; NULL: nobody wants to know */
+    struct volume_claims *claims;   /* filled by the scan; NULL: nobody wants to know */
+    struct volume_indexes *indexes; /* likewise */
 };
 
 /* One pass over $MFT in blocks of 1 MiB, then a second look at base records with an attribute
@@ -200,6 +201,44 @@ struct volume_claim {
 /* Claims that are no $DATA, and $MFT's own extents when its record does not have them. */
 size_t volume_claims_other_count(const struct volume_claims *claims);
 const struct volume_claim *volume_claims_other(const struct volume_claims *claims, size_t index);
+
+/* ---- directory indexes: a check, never the truth ------------------------------------------ */
+
+/* New, for one scan; borrows the volume, keeps evictable files in `folder`. */
+struct volume_indexes *volume_indexes_new(struct volume *volume, const char *folder,
+                                          struct error *err);
+void volume_indexes_free(struct volume_indexes *indexes);
+
+#define VOLUME_DIFFERENCE_UNITS 31
+
+/* A name that stands in an index only, or in the records only. */
+struct volume_difference {
+    uint64_t file_ref;
+    uint64_t parent_ref;
+    bool in_index;
+    uint8_t len;                             /* of the whole name */
+    uint16_t units[VOLUME_DIFFERENCE_UNITS]; /* its beginning, host order */
+};
+
+struct volume_indexes_totals {
+    uint64_t directories; /* that have an index */
+    uint64_t blocks;      /* read */
+    uint64_t torn;        /* directories with an index block that is torn or cannot be read */
+    uint64_t unchecked;   /* directories for which the time did not last */
+    uint64_t different;   /* the rest of them where names differ */
+    bool is_cut;          /* so many that not all of those were looked into */
+};
+
+/* After the scan: read the index blocks, on several threads and for at most VOLUME_INDEXES_MS, and
+ * compare. When directories differ, scans $MFT again for their names and hands over each difference
+ * (in the order of the directories' hashes). Damage of the indexes is no error. */
+#define VOLUME_INDEXES_MS 30000
+int volume_indexes_check(struct volume_indexes *indexes,
+                         void (*each)(void *self, const struct volume_difference *difference),
+                         void *self, struct volume_indexes_totals *ret_totals,
+                         struct error *err) WARN_UNUSED;
+/* The next record from `from` on whose index is torn; -1 when there is none. */
+int64_t volume_indexes_torn(const struct volume_indexes *indexes, uint64_t from);
 
 /* Distinct security descriptors from $Secure:$SDS: id and self-relative binary. A damaged entry is
  * skipped and counted. */

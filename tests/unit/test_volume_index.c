@@ -7,38 +7,18 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "record_maker.h"
+#include "index_maker.h"
 #include "volume/index.h"
 
-enum { BLOCK = 4096, VCN = 7, ROOT_HEADER = 16, BLOCK_HEADER = 24, FIX_UPS_AT = 40 };
-#define PARENT (UINT64_C(5) << 48 | 5)
+enum { VCN = 7, ROOT_HEADER = 16 };
 #define FILE_REF(n) (UINT64_C(3) << 48 | (uint64_t)(n))
-
-static uint32_t put_entry(uint8_t *to, uint64_t ref, const char *name, bool sub_node)
-{
-    uint32_t len = (uint32_t)strlen(name);
-    uint32_t key_len = 66 + 2 * len;
-    uint32_t entry_len = (16 + key_len + 7) / 8 * 8 + (sub_node ? 8 : 0);
-
-    put64(to, ref);
-    put16(to + 8, entry_len);
-    put16(to + 10, key_len);
-    put16(to + 12, sub_node ? 1 : 0);
-    put64(to + 16, PARENT);
-    to[16 + 64] = (uint8_t)len;
-    to[16 + 65] = 1;
-    for (uint32_t i = 0; i < len; i++) {
-        put16(to + 16 + 66 + 2 * i, (uint8_t)name[i]);
-    }
-    return entry_len;
-}
 
 /* Two names and the end mark, from `at` on; the node's header stands at `node`. */
 static uint32_t put_node(uint8_t *bytes, uint32_t node, uint32_t at)
 {
     put32(bytes + node, at - node);
-    at += put_entry(bytes + at, FILE_REF(40), "one", false);
-    at += put_entry(bytes + at, FILE_REF(41), "the other", true);
+    at += index_put_entry(bytes + at, FILE_REF(40), "one", false);
+    at += index_put_entry(bytes + at, FILE_REF(41), "the other", true);
     put16(bytes + at + 8, 24);
     put16(bytes + at + 12, 3);
     at += 24;
@@ -52,28 +32,14 @@ static uint32_t make_root(uint8_t root[1024])
     memset(root, 0, 1024);
     put32(root, ATTRIBUTE_NAME);
     put32(root + 4, 1);
-    put32(root + 8, BLOCK);
+    put32(root + 8, INDEX_BLOCK);
     return put_node(root, ROOT_HEADER, ROOT_HEADER + 16);
 }
 
-static void make_block(uint8_t block[BLOCK])
+static void make_block(uint8_t block[INDEX_BLOCK])
 {
-    memset(block, 0, BLOCK);
-    memcpy(block, "INDX", 4);
-    put16(block + 4, FIX_UPS_AT);
-    put16(block + 6, BLOCK / 512 + 1);
-    put64(block + 16, VCN);
-    (void)put_node(block, BLOCK_HEADER, 64);
-}
-
-static void close_block(uint8_t block[BLOCK])
-{
-    put16(block + FIX_UPS_AT, 0x4321);
-    for (uint32_t i = 1; i <= BLOCK / 512; i++) {
-        uint8_t *end = block + i * 512 - 2;
-        put16(block + FIX_UPS_AT + 2 * i, read_le16(end));
-        put16(end, 0x4321);
-    }
+    index_open_block(block, VCN);
+    (void)put_node(block, INDEX_BLOCK_HEADER, 64);
 }
 
 static void see(void *self, const struct index_name *name)
@@ -99,12 +65,13 @@ static const struct {
     {0, 0, 0, BOTH, NULL},
     {0, 4, 0x44414142, "", "the index block has no INDX signature"},
     {16, 8, VCN + 1, "", "the index block belongs to another place"},
-    {BLOCK_HEADER, 4, 15, "", "the index node's lengths are wrong"},
-    {BLOCK_HEADER, 4, UINT32_MAX, "", "the index node's lengths are wrong"},
-    {BLOCK_HEADER + 4, 4, UINT32_MAX, "", "the index node's lengths are wrong"},
-    {BLOCK_HEADER + 4, 4, BLOCK - BLOCK_HEADER + 1, "", "the index node's lengths are wrong"},
-    {BLOCK_HEADER + 4, 4, 40, "", "the index node has no end"},
-    {BLOCK_HEADER + 4, 4, 40 + 88, ONE, "the index node has no end"},
+    {INDEX_BLOCK_HEADER, 4, 15, "", "the index node's lengths are wrong"},
+    {INDEX_BLOCK_HEADER, 4, UINT32_MAX, "", "the index node's lengths are wrong"},
+    {INDEX_BLOCK_HEADER + 4, 4, UINT32_MAX, "", "the index node's lengths are wrong"},
+    {INDEX_BLOCK_HEADER + 4, 4, INDEX_BLOCK - INDEX_BLOCK_HEADER + 1, "",
+     "the index node's lengths are wrong"},
+    {INDEX_BLOCK_HEADER + 4, 4, 40, "", "the index node has no end"},
+    {INDEX_BLOCK_HEADER + 4, 4, 40 + 88, ONE, "the index node has no end"},
     {64 + 8, 2, 0, "", "an index entry's length is wrong"},
     {64 + 8, 2, 89, "", "an index entry's length is wrong"},
     {64 + 8, 2, 0xFFF8, "", "an index entry's length is wrong"},
@@ -135,14 +102,14 @@ static void test_block(void **state)
 {
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(block_cases); i++) {
-        uint8_t block[BLOCK];
+        uint8_t block[INDEX_BLOCK];
         uint8_t value[8];
         struct text text = TEXT_INIT(1000);
         make_block(block);
         put64(value, block_cases[i].value);
         memcpy(block + block_cases[i].at, value, block_cases[i].bytes);
-        close_block(block);
-        const char *problem = index_parse_block(block, BLOCK, BLOCK, VCN, see, &text);
+        index_close_block(block);
+        const char *problem = index_parse_block(block, INDEX_BLOCK, INDEX_BLOCK, VCN, see, &text);
         assert_parsed(&text, problem, block_cases[i].names, block_cases[i].problem);
     }
 }
@@ -150,13 +117,13 @@ static void test_block(void **state)
 static void test_torn_block(void **state)
 {
     (void)state;
-    for (uint32_t i = 1; i <= BLOCK / 512; i++) {
-        uint8_t block[BLOCK];
+    for (uint32_t i = 1; i <= INDEX_BLOCK / 512; i++) {
+        uint8_t block[INDEX_BLOCK];
         struct text text = TEXT_INIT(1000);
         make_block(block);
-        close_block(block);
+        index_close_block(block);
         block[i * 512 - 1] ^= 0xFF;
-        const char *problem = index_parse_block(block, BLOCK, BLOCK, VCN, see, &text);
+        const char *problem = index_parse_block(block, INDEX_BLOCK, INDEX_BLOCK, VCN, see, &text);
         assert_parsed(&text, problem, "", "the index block is torn: it was not written to its end");
     }
 }
@@ -165,18 +132,18 @@ static void test_torn_block(void **state)
 static void test_fix_up_in_a_name(void **state)
 {
     (void)state;
-    uint8_t block[BLOCK];
+    uint8_t block[INDEX_BLOCK];
     struct text text = TEXT_INIT(1000);
     make_block(block);
     uint32_t at = 512 - 2 - 66 - 16; /* the first unit of the name stands under the fix-up */
-    put32(block + BLOCK_HEADER, at / 8 * 8 - BLOCK_HEADER);
+    put32(block + INDEX_BLOCK_HEADER, at / 8 * 8 - INDEX_BLOCK_HEADER);
     at = at / 8 * 8;
-    at += put_entry(block + at, FILE_REF(42), "abcd", false);
+    at += index_put_entry(block + at, FILE_REF(42), "abcd", false);
     put16(block + at + 8, 16);
     put16(block + at + 12, 2);
-    put32(block + BLOCK_HEADER + 4, at + 16 - BLOCK_HEADER);
-    close_block(block);
-    const char *problem = index_parse_block(block, BLOCK, BLOCK, VCN, see, &text);
+    put32(block + INDEX_BLOCK_HEADER + 4, at + 16 - INDEX_BLOCK_HEADER);
+    index_close_block(block);
+    const char *problem = index_parse_block(block, INDEX_BLOCK, INDEX_BLOCK, VCN, see, &text);
     assert_parsed(&text, problem, "42-3 in 5-5 1 abcd\n", NULL);
 }
 
@@ -185,11 +152,11 @@ static void test_block_sizes(void **state)
     (void)state;
     static const uint32_t sizes[] = {0, 1, 256, 511, 3000, 8192, 131072, UINT32_MAX};
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-        uint8_t block[BLOCK];
+        uint8_t block[INDEX_BLOCK];
         struct text text = TEXT_INIT(1000);
         make_block(block);
-        close_block(block);
-        const char *problem = index_parse_block(block, BLOCK, sizes[i], VCN, see, &text);
+        index_close_block(block);
+        const char *problem = index_parse_block(block, INDEX_BLOCK, sizes[i], VCN, see, &text);
         assert_parsed(&text, problem, "", "the index block has an impossible size");
     }
 }
@@ -202,7 +169,7 @@ static void test_root(void **state)
     struct text text = TEXT_INIT(1000);
 
     assert_parsed(&text, index_parse_root(root, len, see, &text), BOTH, NULL);
-    assert_int_equal(index_block_bytes(root, len), BLOCK);
+    assert_int_equal(index_block_bytes(root, len), INDEX_BLOCK);
     put32(root + 8, 3000);
     assert_int_equal(index_block_bytes(root, len), 0);
     put32(root + 8, 0x80000000);
@@ -260,13 +227,13 @@ static void test_every_byte(void **state)
     }
     for (uint32_t at = 0; at < 300; at++) {
         for (size_t i = 0; i < ARRAY_LEN(values); i++) {
-            CLEANUP_FREE uint8_t *changed = malloc(BLOCK);
+            CLEANUP_FREE uint8_t *changed = malloc(INDEX_BLOCK);
             unsigned seen = 0;
             assert_non_null(changed);
             make_block(changed);
             changed[at] = values[i];
-            close_block(changed);
-            (void)index_parse_block(changed, BLOCK, BLOCK, VCN, count, &seen);
+            index_close_block(changed);
+            (void)index_parse_block(changed, INDEX_BLOCK, INDEX_BLOCK, VCN, count, &seen);
             assert_in_range(seen, 0, 2);
         }
     }
