@@ -309,5 +309,6 @@ static int compare_found(const void *a, const void *b)
     if (order == 0) {
         order = (left->key.ref > right->key.ref) - (left->key.ref < right->key.ref);
     }
-    return order != 0 ? order : (left->number > right->number) - (left->number < right->number);
+    return order != 0 ? order
+                      : (left->number > right->number) - (left->number < right->number);
 }

@@ -58,7 +58,6 @@ int volume_scan(struct volume *volume, const struct volume_visitor *visitor,
 int scan_hand_over(struct scan *scan, struct error *err)
 {
     struct volume_claims *claims = scan->visitor->claims;
-
     struct volume_indexes *indexes = scan->visitor->indexes;
 
     if (builder_finish(&scan->builder, err) != 0 ||
@@ -230,8 +229,9 @@ static int scan_record(struct scan *scan, uint64_t number, uint8_t *record, bool
     const char *why = in_header ? "in use by its header, free in $MFT:$BITMAP"
                       : unreadable
                           ? "in use in $MFT:$BITMAP or not known to be free, but it cannot be read"
-                      : !has_signature ? "in use in $MFT:$BITMAP, but it has no FILE signature"
-                                       : "in use in $MFT:$BITMAP, free by its header";
+                      : !has_signature
+                          ? "in use in $MFT:$BITMAP, but it has no FILE signature"
+                          : "in use in $MFT:$BITMAP, free by its header";
     return scan_stray(scan, number, sequence, has_signature ? read_le64(record + 32) : 0, why, err);
 }
 
