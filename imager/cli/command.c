@@ -10,7 +10,8 @@ enum { HELP_BYTES_MAX = 64 << 10 };
 enum exit_status command_print(const struct text *text)
 {
     if (text->failed) {
-        (void)fputs("winch: out of memory, the output is lost\n", stderr); /* nobody else to tell */
+        (void)fputs("winch: out of memory, the output is lost; run the same command again\n",
+                    stderr); /* nobody else to tell */
         return EXIT_STATUS_TEMPORARY;
     }
     const char *next = text_str(text);
@@ -41,6 +42,12 @@ enum exit_status command_refuse(const struct option_command *command,
 {
     CLEANUP_TEXT struct text text = TEXT_INIT(2 * HELP_BYTES_MAX);
     options_render_mistakes(&text, command, mistakes);
+    if (mistakes->no_memory || mistakes->text.failed || text.failed) {
+        (void)fputs("winch: out of memory while the command line was read; try the same command "
+                    "again\n",
+                    stderr); /* the exit status tells it, too */
+        return EXIT_STATUS_TEMPORARY;
+    }
     (void)fputs(text_str(&text), stderr); /* the exit status tells it, too */
     return EXIT_STATUS_USAGE;
 }

@@ -70,10 +70,11 @@ int main(int argc, char **argv)
 
 static void set_up_process(void)
 {
-    /* A file opened later must not become standard error: a line of log would land in it. */
+    /* A file opened later must not become standard error: a line of log would land in it. What
+     * fills the gap cannot be written, so that a result that nobody sees is no success. */
     int fd;
     do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0) {
         (void)close(fd); /* nothing was written */
@@ -83,6 +84,8 @@ static void set_up_process(void)
     (void)umask(077);
     /* A write to a closed connection or pipe fails there, where it is handled. */
     (void)signal(SIGPIPE, SIG_IGN);
+    /* The same for a file that would grow beyond a limit. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     /* One connection and one disk per worker; on failure the usual 1,024 do. */
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) == 0) {

@@ -216,8 +216,9 @@ static void read_exclude_file(struct migrate_options *options, const char *path,
         if (kept > 0 && line[0] != '#' &&
             (option_list_add(&found, line, kept) < 0 ||
              option_list_add(&options->excludes, line, kept) < 0)) {
-            option_mistake(mistakes, "--exclude-from %s: more than %d patterns", path,
-                           OPTION_LIST_MAX);
+            option_list_mistake(mistakes,
+                                found.count < options->excludes.count ? &options->excludes : &found,
+                                "--exclude-from %s: more than %d patterns", path, OPTION_LIST_MAX);
             break;
         }
         line += len + (line[len] == '\n');

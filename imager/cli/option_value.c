@@ -66,8 +66,8 @@ static void take_list(const struct option *option, struct option_list *list, con
         if (len == 0) {
             option_mistake(mistakes, "%s: an item between the commas is empty", option->name);
         } else if (option_list_add(list, value, len) < 0) {
-            option_mistake(mistakes, "%s: too many values, at most %d are possible", option->name,
-                           OPTION_LIST_MAX);
+            option_list_mistake(mistakes, list, "%s: too many values, at most %d are possible",
+                                option->name, OPTION_LIST_MAX);
             return;
         }
         value = comma == NULL ? NULL : comma + 1;

@@ -42,21 +42,36 @@ void option_list_clear(struct option_list *list)
     *list = (struct option_list){0};
 }
 
-void option_mistake(struct option_mistakes *mistakes, const char *fmt, ...)
+static void add_mistake(struct option_mistakes *mistakes, const char *fmt, va_list args)
 {
     char *message = NULL;
-    va_list args;
-    va_start(args, fmt);
     int len = vasprintf(&message, fmt, args);
-    va_end(args);
     mistakes->count++;
     if (len < 0) {
-        text_add(&mistakes->text, "out of memory\n");
+        mistakes->no_memory = true;
         return;
     }
     text_add_shown(&mistakes->text, message, (size_t)len, MISTAKE_BYTES_MAX);
     text_add_char(&mistakes->text, '\n');
     free(message);
+}
+
+void option_mistake(struct option_mistakes *mistakes, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_mistake(mistakes, fmt, args);
+    va_end(args);
+}
+
+void option_list_mistake(struct option_mistakes *mistakes, const struct option_list *list,
+                         const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    add_mistake(mistakes, fmt, args);
+    va_end(args);
+    mistakes->no_memory = mistakes->no_memory || list->count < OPTION_LIST_MAX;
 }
 
 void option_mistakes_clear(struct option_mistakes *mistakes)
@@ -81,7 +96,7 @@ enum options_outcome options_parse(const struct option_command *command, int arg
         } else if (!options_end && word[0] == '-' && word[1] != '\0') {
             option_mistake(mistakes, "%s: no such option; options begin with two dashes", word);
         } else if (option_list_add(operands, word, strlen(word)) < 0) {
-            option_mistake(mistakes, "%s: too many arguments", word);
+            option_list_mistake(mistakes, operands, "%s: too many arguments", word);
         }
     }
     return OPTIONS_PARSED;

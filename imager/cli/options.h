@@ -24,6 +24,7 @@ void option_list_clear(struct option_list *list);
 struct option_mistakes {
     struct text text;
     size_t count;
+    bool no_memory;       /* what was understood is not all that was said */
     bool operands_unsure; /* an unknown option may have left its value among the operands */
 };
 #define OPTION_MISTAKES_INIT                                                                       \
@@ -31,6 +32,9 @@ struct option_mistakes {
     {                                                                                              \
         .text = TEXT_INIT(65536)                                                                   \
     }
+/* A list did not take a value: say that it is full, in these words, or note that memory is gone. */
+void option_list_mistake(struct option_mistakes *mistakes, const struct option_list *list,
+                         const char *fmt, ...) PRINTF_LIKE(3, 4);
 void option_mistake(struct option_mistakes *mistakes, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void option_mistakes_clear(struct option_mistakes *mistakes);
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An own small reader of NTFS, to judge by: records, runlists, claims, plain contents. It reads what
-is simple and refuses the rest, so that it can be read at a glance."""
+"""An own small reader of NTFS, to judge by: records, runlists, claims, plain contents. It reads
+what is simple and refuses the rest, so that it can be read at a glance."""
 import struct
 
 DATA = 0x80

@@ -245,6 +245,8 @@ def main():
     winch = os.environ.get('WINCH', os.path.join(TOP, 'build-sanitized', 'winch'))
     fake = os.environ.get('FAKE_GCS', os.path.join(TOP, 'build', 'fake-gcs'))
     os.environ.setdefault('ASAN_OPTIONS', 'detect_leaks=1:allocator_may_return_null=1')
+    os.environ.setdefault('LSAN_OPTIONS', 'print_suppressions=0:suppressions=' +
+                          os.path.join(HERE, 'leaks.supp'))
     os.environ.setdefault('UBSAN_OPTIONS', 'halt_on_error=1:print_stacktrace=1')
     why = ntfs_image.why_no_mount()
     if why:

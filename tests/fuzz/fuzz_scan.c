@@ -102,7 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
     }
     struct volume *volume = maker_volume(records, RECORDS);
-    struct catalog *catalog = catalog_build(volume, NULL, NULL, NULL, &err);
+    /* The check of directory indexes starts threads, which takes most of the time. */
+    struct catalog *catalog = size % 8 == 0
+                                  ? catalog_build(volume, NULL, NULL, NULL, &err)
+                                  : catalog_build_unchecked(volume, NULL, NULL, NULL, &err);
     if (catalog != NULL) {
         check_catalog(catalog);
         struct plan *plan = plan_build(catalog, volume, &settings, &err);

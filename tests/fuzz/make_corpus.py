@@ -25,7 +25,8 @@ import wof             # noqa: E402
 
 RECORD = 1024
 MIB = 1 << 20
-SMALL_KINDS = ('ntfs', 'bitlocker', 'refs', 'FAT12', 'crypto_LUKS', 'LVM2_member', 'swap', 'vhdx', 'tar')
+SMALL_KINDS = ('ntfs', 'bitlocker', 'refs', 'FAT12', 'crypto_LUKS', 'LVM2_member', 'swap',
+               'vhdx', 'tar')
 
 
 def put(target, name, data):
@@ -114,6 +115,8 @@ def write_attribute_seeds(number, record, data, cluster):
     for kind, attribute in attributes(record):
         if attribute[8] == 0 and kind == 0xC0:
             put('fuzz_reparse', 'record%d' % number, resident_value(attribute))
+        if attribute[8] == 0 and kind == 0x90:
+            put('fuzz_index', 'root%d' % number, b'\0' + resident_value(attribute))
         if attribute[8] == 0 and kind == 0x20:
             put('fuzz_attribute_list', 'record%d' % number, resident_value(attribute))
         if attribute[8] == 1:
@@ -122,6 +125,10 @@ def write_attribute_seeds(number, record, data, cluster):
             pairs = attribute[at:]
             put('fuzz_runlist', 'record%d-%x' % (number, kind),
                 struct.pack('<QH', len(data) // cluster, count & 0xffff) + pairs)
+            if kind == 0xA0:
+                start = int.from_bytes(pairs[2:2 + (pairs[0] >> 4)], 'little') * cluster
+                put('fuzz_index', 'block%d' % number, b'\2' + data[start:start + 4095])
+                put('fuzz_index', 'inside%d' % number, b'\6' + data[start:start + 4095])
             if kind == 0x20:
                 start = int.from_bytes(pairs[2:2 + (pairs[0] >> 4)], 'little') * cluster
                 size = struct.unpack_from('<Q', attribute, 48)[0]
