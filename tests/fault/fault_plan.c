@@ -26,7 +26,7 @@ static bool is_planned(enum fault_kind kind, unsigned long count)
     }
     unsigned long at = strtoul(nth, NULL, 10);
     if (count == at || (count > at && getenv("FAULT_REST") != NULL)) {
-        errno = number != NULL ? atoi(number) : EIO;
+        errno = number != NULL ? (int)strtol(number, NULL, 10) : EIO;
         return true;
     }
     return false;

@@ -175,7 +175,8 @@ def test_call_fails(case, place):
         context = '%s, n = %d: ' % (name, nth)
         check_end(code, context + messages, right)
         again, messages_again = place.run()
-        assert again == 0, context + 'the second run: ' + messages_again + '\nthe first: ' + messages
+        assert again == 0, '%sthe second run: %s\nthe first: %s' % (
+            context, messages_again, messages)
         assert place.objects() == place.reference, context + messages
         conftest.OUTCOMES[name]['exit %d' % code] += 1
     assert place.storage.stats()['parts_left'] == 0
