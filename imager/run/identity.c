@@ -129,6 +129,18 @@ static int copy_string(const cJSON *object, const char *key, char *out, size_t s
     return 0;
 }
 
+/* Nothing but hexadecimal digits, and what stands between numbers: these go into JSON again. */
+static bool is_hex_list(const char *string, const char *between)
+{
+    for (const char *c = string; *c != '\0'; c++) {
+        bool hex = (*c >= '0' && *c <= '9') || (*c >= 'a' && *c <= 'f');
+        if (!hex && strchr(between, *c) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int identity_read(const char *json, size_t len, struct identity *ret_identity)
 {
     struct identity identity = {0};
@@ -143,7 +155,8 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
         copy_string(object, "serials", identity.serials, sizeof(identity.serials));
     cJSON_Delete(object);
     if (bad != 0 || strcmp(schema, "winch-manifest/1") != 0 ||
-        !identity_run_is_legal(identity.run)) {
+        !identity_run_is_legal(identity.run) || !is_hex_list(identity.fingerprint, "") ||
+        !is_hex_list(identity.options, "") || !is_hex_list(identity.serials, ",")) {
         return -1;
     }
     identity.begun_utc_ns = begun_of(identity.run);

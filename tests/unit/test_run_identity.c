@@ -128,7 +128,7 @@ static void test_longest_fields(void **state)
     CLEANUP_TEXT struct text json = TEXT_INIT(65536);
     (void)memset(identity.destination, 'd', sizeof(identity.destination) - 1);
     identity.destination[sizeof(identity.destination) - 1] = '\0';
-    (void)memset(identity.serials, 's', sizeof(identity.serials) - 1);
+    (void)memset(identity.serials, 'e', sizeof(identity.serials) - 1);
     identity.serials[sizeof(identity.serials) - 1] = '\0';
     identity_write(&identity, &json);
     assert_int_equal(identity_read(json.data, json.len, &back), 0);
@@ -137,7 +137,8 @@ static void test_longest_fields(void **state)
 
 #define RUN "\"run\":\"20261129T220312Z-7f3a9c01\""
 #define SCHEMA "\"schema\":\"winch-manifest/1\""
-#define REST "\"destination\":\"gs://b\",\"fingerprint\":\"f\",\"options\":\"o\",\"serials\":\"s\""
+#define REST                                                                                       \
+    "\"destination\":\"gs://b\",\"fingerprint\":\"f0\",\"options\":\"0e\",\"serials\":\"5,a\""
 
 static void test_hostile_json(void **state)
 {
@@ -167,6 +168,17 @@ static void test_hostile_json(void **state)
         {"{" SCHEMA ",\"run\":[\"20261129T220312Z-7f3a9c01\"]," REST "}", -1},
         {"{" SCHEMA ",\"run\":\"20261129T220312Z-7f3a9c01\\u0000x\"," REST "x", -1},
         {"{" SCHEMA ",\"run\":\"\xff\xfe\"," REST "}", -1},
+        /* What would end the string that it is written into. */
+        {"{" SCHEMA "," RUN
+         ",\"destination\":\"gs://b\",\"fingerprint\":\"f\\\"\",\"options\":\"0\","
+         "\"serials\":\"5\"}",
+         -1},
+        {"{" SCHEMA "," RUN ",\"destination\":\"gs://b\",\"fingerprint\":\"f\",\"options\":\"0,\","
+         "\"serials\":\"5\"}",
+         -1},
+        {"{" SCHEMA "," RUN ",\"destination\":\"gs://b\",\"fingerprint\":\"f\",\"options\":\"0\","
+         "\"serials\":\"5\\n\"}",
+         -1},
         {"{" SCHEMA "," RUN ",\"destination\":{},\"fingerprint\":\"f\",\"options\":\"o\","
          "\"serials\":\"s\"}",
          -1},
