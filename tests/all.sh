@@ -2,16 +2,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # All suites on the release build; with CI=true also under sanitizers. Logs: build/tests/*.log.
 # The last line is "N passed, N failed, N skipped"; the exit code is 1 if anything failed.
-# Usage: all.sh [SUITE...]      of: style unit fake integration bench asan tsan
+# Usage: all.sh [SUITE...]
+# of: style unit fake integration fault corruption fuzz interop bench asan tsan libfuzzer
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 logs=$top/build/tests
 python=/usr/bin/python3
-passed=0 failed=0 skipped=0
-suites="${*:-style unit fake integration bench}"
+passed=0 failed=0 skipped=0 targets=''
+suites="${*:-style unit fake integration fault corruption fuzz bench}"
 if [ $# = 0 ] && [ "${CI:-}" = true ]; then
-    suites="$suites asan tsan"
+    suites="$suites asan tsan libfuzzer"
 fi
 
 # One suite is done: add its numbers, print its line, and on failure what it said at the end.
@@ -76,16 +77,18 @@ run_unit() {
         "$(meson_number Skipped "$logs/$name.log")" "$(($(date +%s) - began))"
 }
 
-# build FOLDER [meson setup arguments]; a failed build is one failed test.
+# build FOLDER [meson setup arguments]; a failed build is one failed test. $targets: all, if empty.
 build() {
     folder=$1
     shift
     name=$(basename "$folder")
     began=$(date +%s)
+    # shellcheck disable=SC2086 # targets: a list of words
     {
         [ -f "$folder/build.ninja" ] || meson setup "$folder" "$top" "$@"
-    } >"$logs/$name.log" 2>&1 && ninja -C "$folder" >>"$logs/$name.log" 2>&1
+    } >"$logs/$name.log" 2>&1 && ninja -C "$folder" $targets >>"$logs/$name.log" 2>&1
     status=$?
+    targets=''
     if [ "$status" != 0 ]; then
         close_suite "$name" 1 0 1 0 "$(($(date +%s) - began))"
     else
@@ -94,9 +97,38 @@ build() {
     return "$status"
 }
 
-show_images() {
-    sed -n '/^=* images =*$/,/^=\{5,\}\|^FAILED\|^SKIPPED\|^[0-9]* passed/p' \
-        "$logs/integration.log" | grep -Ev '^(=|FAILED|SKIPPED|[0-9]+ passed)' | sed 's/^/    /'
+# show_table NAME SUITE: what the suite printed below "= NAME =".
+show_table() {
+    sed -n "/^=* $1 =*\$/,/^=\{5,\}\|^FAILED\|^SKIPPED\|^[0-9]* passed/p" "$logs/$2.log" |
+        grep -Ev '^(=|FAILED|SKIPPED|[0-9]+ passed)' | sed 's/^/    /'
+}
+
+# Allocations that fail, corrupted volumes and fuzz targets run under gcc's sanitizers.
+build_sanitized() {
+    targets="winch tests/fault/winch-torture $(cd "$top/tests/fuzz" &&
+        printf 'tests/fuzz/%s ' fuzz_*.c | sed 's/\.c / /g')"
+    build "$top/build-sanitized" --buildtype=debugoptimized -Db_sanitize=address,undefined \
+        -Dwerror=false
+}
+
+run_corruption() {
+    build_sanitized || return
+    run_counted corruption "$python" -B "$top/tests/corruption/run.py" --count 150
+    sed -n '/^=* corruption =*$/,$p' "$logs/corruption.log" | sed '1d;$d;s/^/    /'
+}
+
+# Coverage guides for a longer time where there is clang.
+run_libfuzzer() {
+    run_counted libfuzzer sh "$top/tests/fuzz/run.sh" --libfuzzer --seconds 15
+    grep '^fuzz_' "$logs/libfuzzer.log" | sed 's/^/    /'
+}
+
+run_interop() {
+    if [ "${CI:-}" = true ]; then
+        sh "$top/tests/interop/clients.sh" >"$logs/clients.log" 2>&1
+    fi
+    run_pytest interop "$top/tests/interop"
+    show_table interop interop
 }
 
 run_asan() {
@@ -135,7 +167,7 @@ run_tsan() {
 main() {
     level='test'
     case " $suites " in
-        *" asan "* | *" tsan "*) level=matrix ;;
+        *" asan "* | *" tsan "* | *" libfuzzer "*) level=matrix ;;
     esac
     sh "$top/tests/packages.sh" "$level" || exit 1
     mkdir -p "$logs"
@@ -153,11 +185,23 @@ main() {
             fake) run_pytest fake "$top/tests/fake" ;;
             integration)
                 run_pytest integration "$top/tests/integration"
-                show_images
+                show_table images integration
                 ;;
+            fault)
+                build_sanitized
+                run_pytest fault "$top/tests/fault"
+                show_table torture fault
+                ;;
+            corruption) run_corruption ;;
+            fuzz)
+                build_sanitized
+                run_counted fuzz sh "$top/tests/fuzz/run.sh" --seconds 2
+                ;;
+            interop) run_interop ;;
             bench) run_counted bench "$python" -B "$top/tests/bench/limits.py" --smoke ;;
             asan) run_asan ;;
             tsan) run_tsan ;;
+            libfuzzer) run_libfuzzer ;;
             *)
                 echo "all.sh: no suite is named $suite" >&2
                 exit 2

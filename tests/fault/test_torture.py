@@ -20,7 +20,7 @@ MIB = 1 << 20
 SECONDS = 30
 LONG = os.environ.get('WINCH_TORTURE') == 'long'
 # How many of the calls of a kind are tried, at most, unless all are asked for.
-TRIED = 11
+TRIED = 8
 BUCKET = 'torture'
 
 # kind, errno, from then on, under which folder, exit codes beside 0 that are right
@@ -92,18 +92,24 @@ class Place:
     def state(self):
         return os.path.join(self.folder, 'state%d' % self.number)
 
+    def command(self, winch, *options):
+        """The same options each time: with others a run would not be continued."""
+        return [winch, 'migrate', self.image, 'gs://%s/p%d' % (BUCKET, self.number),
+                '--state-dir', self.state(), '--connections', '3', '--part-size', '32M',
+                '--progress', 'none', *options]
+
+    def environment(self, **more):
+        return dict(os.environ, STORAGE_EMULATOR_HOST=self.storage.url, TMPDIR=self.folder, **more)
+
     def run(self, winch='winch', **faults):
         """(exit code, messages)"""
-        environment = dict(os.environ, STORAGE_EMULATOR_HOST=self.storage.url, TMPDIR=self.folder,
-                           **{key: str(value) for key, value in faults.items()})
+        environment = self.environment(**{key: str(value) for key, value in faults.items()})
         if faults and winch == 'winch':
             environment['LD_PRELOAD'] = program('tests/fault/failing_calls.so')
-        done = subprocess.run(
-            [torture_program() if winch != 'winch' else program('winch'), 'migrate', self.image,
-             'gs://%s/p%d' % (BUCKET, self.number), '--state-dir', self.state(),
-             '--connections', '3', '--part-size', '32M', '--progress', 'none'],
-            check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=environment, timeout=SECONDS)
+        path = torture_program() if winch != 'winch' else program('winch')
+        done = subprocess.run(self.command(path), check=False, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                              timeout=SECONDS)
         return done.returncode, done.stderr.decode(errors='replace')
 
     def objects(self):
@@ -188,12 +194,10 @@ def test_call_fails(case, place):
     (['ulimit', '-s', '256'], (0, 75))), ids=lambda value: ' '.join(map(str, value)))
 def test_limits(limit, right, place):
     place.number += 1
-    environment = dict(os.environ, STORAGE_EMULATOR_HOST=place.storage.url, TMPDIR=place.folder)
-    command = [program('winch'), 'migrate', place.image, 'gs://%s/p%d' % (BUCKET, place.number),
-               '--state-dir', place.state(), '--progress', 'none', '--connections', '8']
-    done = subprocess.run(['bash', '-c', ' '.join(limit) + ' && exec "$@"', 'limited', *command],
-                          check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, env=environment, timeout=SECONDS)
+    done = subprocess.run(['bash', '-c', ' '.join(limit) + ' && exec "$@"', 'limited',
+                           *place.command(program('winch'))], check=False,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=place.environment(), timeout=SECONDS)
     messages = done.stderr.decode(errors='replace')
     check_end(done.returncode, ' '.join(limit) + ': ' + messages, right)
     again, messages_again = place.run()
@@ -206,12 +210,10 @@ def test_limits(limit, right, place):
 def test_outputs_that_cannot_be_written(redirect, place):
     """Where the result cannot be told, the exit code says so; the data are there all the same."""
     place.number += 1
-    environment = dict(os.environ, STORAGE_EMULATOR_HOST=place.storage.url, TMPDIR=place.folder)
-    command = [program('winch'), 'migrate', place.image, 'gs://%s/p%d' % (BUCKET, place.number),
-               '--state-dir', place.state(), '--progress', 'none', '--json']
-    done = subprocess.run(['sh', '-c', '"$@" ' + redirect, 'sh', *command], check=False,
+    done = subprocess.run(['sh', '-c', '"$@" ' + redirect, 'sh',
+                           *place.command(program('winch'), '--json')], check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, env=environment, timeout=SECONDS)
+                          stderr=subprocess.PIPE, env=place.environment(), timeout=SECONDS)
     result_is_lost = '2>' not in redirect or redirect.startswith('>&-')
     assert (done.returncode != 0) == result_is_lost, (redirect, done.returncode, done.stderr)
     assert done.returncode in (0, 1, 75), done.returncode
