@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * JSON strings. A manifest has one line per file, so runs of plain characters are found eight
+ * JSON strings. What harms a terminal is escaped, too: people look at these files there. A manifest
+ * has one line per file, so runs of plain characters are found eight
  * bytes at a time and copied as a whole.
  */
 #include "base/base.h"
+#include "base/text_shown.h"
 
 #include <string.h>
 
@@ -13,6 +15,7 @@
 
 static size_t skip_plain(const char *bytes, size_t len, size_t index);
 static void add_escape(struct text *text, unsigned char c);
+static void add_unit_escapes(struct text *text, uint32_t code_point);
 
 void text_add_json(struct text *text, const char *bytes, size_t len)
 {
@@ -23,17 +26,20 @@ void text_add_json(struct text *text, const char *bytes, size_t len)
         unsigned char c = (unsigned char)bytes[index];
         size_t next = index;
         uint32_t code_point = utf_next_utf8(bytes, len, &next);
-        if (c >= 0x80 && code_point != UINT32_MAX) {
+        if (c >= 0x80 && text_is_harmless(code_point)) {
             index = next;
             continue;
         }
         text_add_bytes(text, bytes + start, index - start);
-        if (c >= 0x80) {
+        if (code_point == UINT32_MAX) {
             text_add(text, REPLACEMENT);
+            next = index + 1;
+        } else if (c >= 0x80) {
+            add_unit_escapes(text, code_point);
         } else {
             add_escape(text, c);
         }
-        index++;
+        index = next;
         start = index;
     }
     if (len > start) {
@@ -44,7 +50,7 @@ void text_add_json(struct text *text, const char *bytes, size_t len)
 
 static bool is_plain(unsigned char c)
 {
-    return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
 /* Sets the top bit of some byte if any byte of `word` is zero, and none otherwise. */
@@ -60,6 +66,7 @@ static size_t skip_plain(const char *bytes, size_t len, size_t index)
         uint64_t word;
         memcpy(&word, bytes + index, sizeof(word));
         uint64_t special = (word & EVERY_TOP_BIT) | any_zero(word & (EVERY_BYTE * 0xE0)) |
+                           any_zero(word ^ (EVERY_BYTE * 0x7F)) |
                            any_zero(word ^ (EVERY_BYTE * '"')) |
                            any_zero(word ^ (EVERY_BYTE * '\\'));
         if (special != 0) {
@@ -101,4 +108,14 @@ static void add_escape(struct text *text, unsigned char c)
         text_printf(text, "\\u%04x", (unsigned)c);
         break;
     }
+}
+
+/* As UTF-16, in one escape or two. */
+static void add_unit_escapes(struct text *text, uint32_t code_point)
+{
+    if (code_point >= 0x10000) {
+        text_printf(text, "\\u%04x", (unsigned)(0xD7C0 + (code_point >> 10)));
+        code_point = 0xDC00 | (code_point & 0x3FF);
+    }
+    text_printf(text, "\\u%04x", (unsigned)code_point);
 }

@@ -2,8 +2,7 @@
 /* Hostile text made harmless for terminals and logs. */
 #include "base/base.h"
 #include "base/text_cut.h"
-
-static bool is_harmless(uint32_t code_point);
+#include "base/text_shown.h"
 
 void text_add_shown(struct text *text, const char *bytes, size_t len, size_t max)
 {
@@ -15,7 +14,7 @@ void text_add_shown(struct text *text, const char *bytes, size_t len, size_t max
         if (next > max) {
             break;
         }
-        if (is_harmless(code_point)) {
+        if (text_is_harmless(code_point)) {
             index = next;
             continue;
         }
@@ -36,7 +35,7 @@ void text_add_shown(struct text *text, const char *bytes, size_t len, size_t max
     }
 }
 
-static bool is_harmless(uint32_t code_point)
+bool text_is_harmless(uint32_t code_point)
 {
     static const struct {
         uint32_t first;
@@ -44,13 +43,18 @@ static bool is_harmless(uint32_t code_point)
     } harmful[] = {
         {0x0000, 0x001F},       /* C0 controls, escape among them */
         {0x007F, 0x009F},       /* DEL and the C1 controls */
+        {0x00AD, 0x00AD},       /* soft hyphen: invisible */
         {0x061C, 0x061C},       /* Arabic letter mark */
+        {0x115F, 0x1160},       /* Hangul fillers: invisible */
+        {0x180E, 0x180E},       /* Mongolian vowel separator: invisible */
         {0x200B, 0x200B},       /* zero width space: two names that look alike */
         {0x200E, 0x200F},       /* left-to-right and right-to-left marks */
         {0x2028, 0x2029},       /* line and paragraph separators */
         {0x202A, 0x202E},       /* bidi embeddings and overrides */
-        {0x2066, 0x2069},       /* bidi isolates */
+        {0x2060, 0x206F},       /* bidi isolates, word joiner, invisible operators */
+        {0x3164, 0x3164},       /* Hangul filler */
         {0xFEFF, 0xFEFF},       /* byte order mark: invisible */
+        {0xFFA0, 0xFFA0},       /* half-width Hangul filler */
         {0xFFF9, 0xFFFB},       /* interlinear annotations */
         {0xE0000, 0xE007F},     /* tags: invisible */
         {0x110000, UINT32_MAX}, /* not a code point: an invalid byte */

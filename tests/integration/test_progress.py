@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Progress: what the lines say, silence where nobody looks, a bar where somebody does."""
+import fcntl
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -60,12 +63,13 @@ def test_report_in_words(winch, storage, image):
     assert result.json is None
 
 
-def run_on_terminal(command, environment):
+def run_on_terminal(command, environment, columns=80):
     """Run with standard error on a pseudo terminal; returns (exit code, what it showed)."""
     try:
         master, slave = pty.openpty()
     except OSError as error:
         pytest.skip('no pseudo terminal here: %s' % error)
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('HHHH', 24, columns, 0, 0))
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=slave, env=environment)
     os.close(slave)

@@ -104,7 +104,10 @@ static void test_json(void **state)
         CASE("backslash", "C:\\x", "\"C:\\\\x\""),
         CASE("short escapes", "\b\f\n\r\t", "\"\\b\\f\\n\\r\\t\""),
         CASE("controls", "\0\x01\x1f", "\"\\u0000\\u0001\\u001f\""),
-        CASE("DEL and slash stay", "\x7f/", "\"\x7f/\""),
+        CASE("DEL", "\x7f/", "\"\\u007f/\""),
+        CASE("DEL far in", "0123456789abcdef\x7f", "\"0123456789abcdef\\u007f\""),
+        CASE("C1 and bidi", "\xC2\x9B\xE2\x80\xAE.", "\"\\u009b\\u202e.\""),
+        CASE("tag", "\xF3\xA0\x80\x81", "\"\\udb40\\udc01\""),
         CASE("UTF-8 stays", "a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z",
              "\"a\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80z\""),
         CASE("stray byte", "a\xFFz", "\"a\xEF\xBF\xBDz\""),
@@ -126,7 +129,7 @@ static void test_json_positions(void **state)
             bytes[place] = (char)c;
             CLEANUP_TEXT struct text text = TEXT_INIT(100);
             text_add_json(&text, bytes, sizeof(bytes));
-            bool plain = c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+            bool plain = c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
             if ((text.len == 18) != plain || (plain && text.data[place + 1] != (char)c)) {
                 fail_msg("byte %02x at %zu: %s", c, place, text_str(&text));
             }
@@ -152,6 +155,7 @@ static void test_shown(void **state)
              "\\u202efdp\\u2066"),
         CASE("marks", "\xD8\x9C\xE2\x80\x8F\xE2\x80\xA8\xEF\xBB\xBF",
              "\\u061c\\u200f\\u2028\\ufeff"),
+        CASE("invisible", "\xC2\xAD\xE2\x81\xA0\xE3\x85\xA4", "\\u00ad\\u2060\\u3164"),
         CASE("tag", "\xF3\xA0\x80\x81", "\\ue0001"),
         CASE("invalid",
              "\xFF"

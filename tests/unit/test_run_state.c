@@ -10,9 +10,9 @@ static const char *const variables[] = {"WINCH_STATE_DIR", "STATE_DIRECTORY", "X
 static struct identity identity_of(const char *run)
 {
     struct identity identity = {.destination = "gs://b/p",
-                                .fingerprint = "f",
-                                .options = "o",
-                                .serials = "s",
+                                .fingerprint = "f0",
+                                .options = "0a",
+                                .serials = "5e",
                                 .begun_utc_ns = 1};
     (void)snprintf(identity.run, sizeof(identity.run), "%s", run);
     return identity;
