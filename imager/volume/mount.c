@@ -170,12 +170,13 @@ static int fail_mount(struct mount *mount, struct error *err, int cause)
         *err = mount->fault; /* one bad sector, or the whole disk: the kind tells */
         return error_add(err, "cannot mount the NTFS volume");
     }
-    if (cause == EIO) {
-        words =
-            "its own files ($MFT, $UpCase, $Secure or $AttrDef) are damaged; on a disk made from "
-            "another snapshot they may be whole";
+    if (cause == EIO || cause == ENOENT) {
+        words = "its own files ($MFT, $UpCase, $Secure or $AttrDef) are damaged or missing; run "
+                "chkdsk on "
+                "Windows, then take a new snapshot";
     } else if (cause == EINVAL) {
-        words = "its boot sector or $Volume is not what an NTFS volume has";
+        words = "its boot sector or $Volume is not what an NTFS volume has; run chkdsk on Windows, "
+                "then take a new snapshot";
     } else if (cause == EOPNOTSUPP) {
         words = "its NTFS version is not supported";
     }

@@ -52,17 +52,28 @@ build_targets() {
 # spent TARGET: processor seconds so far.
 spent() { cat "$build/seconds/$1" 2>/dev/null || echo 0; }
 
+# "0m12.34s 0m1.20s" of the children, as times prints it, in whole seconds.
+processor_seconds() {
+    awk 'NR == 2 { gsub(/[ms]/, " "); print int($1 * 60 + $2 + $3 * 60 + $4) }'
+}
+
 run_libfuzzer() {
     mkdir -p "$build/corpus/$1" "$build/seconds"
-    (cd "$build" && exec "tests/fuzz/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -max_len=16384 -print_final_stats=1 -artifact_prefix="crash-$1-" "corpus/$1" \
-        "$top/tests/fuzz/corpus/$1") >"$build/$1.log" 2>&1
+    (
+        cd "$build" || exit 1
+        "tests/fuzz/$1" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
+            -print_final_stats=1 -artifact_prefix="crash-$1-" "corpus/$1" \
+            "$top/tests/fuzz/corpus/$1"
+        status=$?
+        times | processor_seconds >"used-$1"
+        exit "$status"
+    ) >"$build/$1.log" 2>&1
     status=$?
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$1.log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) ft: \([0-9]*\) .*/coverage \1, features \2/p' \
         "$build/$1.log" | tail -n 1)
-    [ "$status" != 0 ] || echo $(($(spent "$1") + seconds)) >"$build/seconds/$1"
-    echo "$1: ${runs:-0} runs, ${cover:-no coverage}, $(spent "$1") s in all"
+    echo $(($(spent "$1") + $(cat "$build/used-$1"))) >"$build/seconds/$1"
+    echo "$1: ${runs:-0} runs, ${cover:-no coverage}, $(spent "$1") s of processor time in all"
     return "$status"
 }
 
