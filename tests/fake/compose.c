@@ -27,13 +27,14 @@ static void begin(struct request *request)
     (void)request_need_name(request); /* answers if it is not allowed */
 }
 
-/* A generation is a string in JSON; a number is taken too. False when it is neither. */
+/* A generation is a string in JSON; a number is taken too, and null is none, as Google's Python
+ * library writes it. False when it is something else. */
 static bool read_generation(const cJSON *json, const char *name, bool *ret_given, uint64_t *ret)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, name);
-    *ret_given = item != NULL;
+    *ret_given = item != NULL && !cJSON_IsNull(item);
     *ret = 0;
-    if (item == NULL) {
+    if (!*ret_given) {
         return true;
     }
     return cJSON_IsString(item) ? parse_u64(item->valuestring, ret) == 0

@@ -15,34 +15,35 @@ struct span {
     size_t len;
 };
 
-static int find_boundary(const char *content_type, struct span *ret)
+int multipart_boundary(const char *content_type, const char *kind,
+                       char ret[MULTIPART_BOUNDARY_MAX + 3])
 {
     static const char word[] = "boundary=";
-    const char *found = strcasestr(content_type, word);
-    if (strncasecmp(content_type, "multipart/related", strlen("multipart/related")) != 0 ||
-        found == NULL) {
+    const char *found = content_type == NULL ? NULL : strcasestr(content_type, word);
+    if (found == NULL || strncasecmp(content_type, kind, strlen(kind)) != 0) {
         return -1;
     }
     found += strlen(word);
     bool quoted = *found == '"' || *found == '\'';
     const char *stop = *found == '"' ? "\"" : "'";
     found += quoted ? 1 : 0;
-    *ret = (struct span){found, strcspn(found, quoted ? stop : "; \t")};
-    return ret->len == 0 || ret->len > MULTIPART_BOUNDARY_MAX ? -1 : 0;
+    size_t len = strcspn(found, quoted ? stop : "; \t");
+    if (len == 0 || len > MULTIPART_BOUNDARY_MAX) {
+        return -1;
+    }
+    (void)snprintf(ret, MULTIPART_BOUNDARY_MAX + 3, "--%.*s", (int)len, found);
+    return 0;
 }
 
 int multipart_init(struct multipart *multipart, const char *content_type,
                    const struct multipart_sink *sink)
 {
-    struct span boundary;
-    if (content_type == NULL || find_boundary(content_type, &boundary) != 0) {
+    if (multipart_boundary(content_type, "multipart/related", multipart->boundary) != 0) {
         return -1;
     }
     multipart->sink = *sink;
     multipart->stage = MULTIPART_HEAD;
     multipart->head = TEXT_INIT(HEAD_MAX);
-    (void)snprintf(multipart->boundary, sizeof(multipart->boundary), "--%.*s", (int)boundary.len,
-                   boundary.bytes);
     return 0;
 }
 

@@ -34,6 +34,10 @@ struct multipart {
     size_t closing_len;
 };
 
+/* The boundary of a Content-Type header of that kind ("multipart/mixed"), with its "--" before it.
+ * -1 if there is no good one. */
+int multipart_boundary(const char *content_type, const char *kind,
+                       char ret[MULTIPART_BOUNDARY_MAX + 3]) WARN_UNUSED;
 /* Takes the boundary out of a Content-Type header; -1 if there is no good one. */
 int multipart_init(struct multipart *multipart, const char *content_type,
                    const struct multipart_sink *sink) WARN_UNUSED;

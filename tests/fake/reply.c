@@ -83,6 +83,9 @@ void reply_text(struct request *request, unsigned status, const char *content_ty
         return;
     }
     request->status = status;
+    if (request->copy != NULL) {
+        text_add(request->copy, text_str(body)); /* JSON has no NUL */
+    }
     if (is_cut(request) && body->len > 0) {
         const struct body cut = {.bytes = body->data, .fd = -1, .size = body->len};
         request->response = respond_with_body(request, &cut);

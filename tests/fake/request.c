@@ -19,6 +19,7 @@ static const struct {
     {"upload/storage/v1/", true},
     {"resumable/upload/storage/v1/", true},
     {"download/storage/v1/", true},
+    {"batch/storage/v1", true},
     {"_fake/", false},
     {"computeMetadata/", false},
     {"token", false},
@@ -132,6 +133,7 @@ void request_free(struct request *request)
     if (request->response != NULL) {
         MHD_destroy_response(request->response);
     }
+    gunzip_free(request->gunzip);
     text_free(&request->body);
     free(request->target);
     free(request->split);

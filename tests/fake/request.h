@@ -6,6 +6,7 @@
 #ifndef FAKE_REQUEST_H
 #define FAKE_REQUEST_H
 
+#include "gunzip.h"
 #include "rights.h"
 #include "server.h"
 
@@ -60,8 +61,9 @@ struct request {
     const char *object; /* NULL while not known */
 
     const struct operation *operation;
-    void *state;      /* the operation's */
-    struct text body; /* where the operation takes no pieces */
+    void *state;           /* the operation's */
+    struct text body;      /* where the operation takes no pieces */
+    struct gunzip *gunzip; /* of a body that comes compressed; NULL: it does not */
     uint64_t body_bytes;
     enum stage stage;
 
@@ -71,6 +73,7 @@ struct request {
     bool stalled;    /* the stall of the fault is over */
     bool gone;       /* the client left while the request was held */
     struct MHD_Response *response;
+    struct text *copy; /* of the text of the response; NULL: none is wanted */
     unsigned status;
 };
 

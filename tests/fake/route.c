@@ -195,6 +195,8 @@ void route_request(struct request *request)
         request->operation = route_json(request, 4, true, false);
     } else if (is_segment(request, 0, "download")) {
         request->operation = route_json(request, 3, false, true);
+    } else if (is_segment(request, 0, "batch")) {
+        request->operation = is_method(request, "POST") ? &batch_operation : NULL;
     } else if (is_segment(request, 0, "_fake")) {
         request->operation = route_control(request);
     } else {

@@ -17,6 +17,7 @@ extern const struct operation resumable_cancel_operation;
 extern const struct operation compose_operation; /* compose.c */
 extern const struct operation rewrite_operation; /* copy.c */
 extern const struct operation copy_operation;
+extern const struct operation batch_operation;      /* batch.c */
 extern const struct operation object_get_operation; /* object_calls.c */
 extern const struct operation object_delete_operation;
 extern const struct operation object_patch_operation;

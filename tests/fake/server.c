@@ -92,6 +92,14 @@ static enum MHD_Result begin(struct request *request)
     if (request->storage) {
         stats_add(&request->server->stats.requests, 1);
     }
+    const char *coding = request_header(request, "Content-Encoding");
+    /* In the XML API the header is about the object. */
+    if (!request->xml && coding != NULL && strcasecmp(coding, "gzip") == 0) {
+        request->gunzip = gunzip_new();
+        if (request->gunzip == NULL) {
+            reply_memory(request);
+        }
+    }
     if (!strike(request, false)) {
         return MHD_NO;
     }
@@ -105,13 +113,11 @@ static enum MHD_Result begin(struct request *request)
     return MHD_YES;
 }
 
-static void feed(struct request *request, const char *bytes, size_t len)
+/* Bytes as the operation sees them. */
+static void give(void *self, const char *bytes, size_t len)
 {
-    request->body_bytes += len;
-    if (request->storage) {
-        stats_add(&request->server->stats.received_bytes, len);
-    }
-    if (request->response != NULL || len == 0) {
+    struct request *request = self;
+    if (request->response != NULL) {
         return; /* answered already: the rest is read and dropped */
     }
     if (request->operation->take != NULL) {
@@ -121,6 +127,22 @@ static void feed(struct request *request, const char *bytes, size_t len)
     text_add_bytes(&request->body, bytes, len);
     if (request->body.failed) {
         reply_error(request, 413, "uploadTooLarge", "The request body is too large");
+    }
+}
+
+static void feed(struct request *request, const char *bytes, size_t len)
+{
+    request->body_bytes += len;
+    if (request->storage) {
+        stats_add(&request->server->stats.received_bytes, len);
+    }
+    if (len == 0) {
+        return;
+    }
+    if (request->gunzip == NULL) {
+        give(request, bytes, len);
+    } else if (gunzip_take(request->gunzip, bytes, len, give, request) != 0) {
+        reply_error(request, 400, "invalid", "The body is not what its Content-Encoding says");
     }
 }
 
@@ -204,6 +226,9 @@ static enum MHD_Result advance(struct request *request)
         return MHD_NO;
     }
     if (request->stage == STAGE_EXECUTE) {
+        if (request->gunzip != NULL && !gunzip_is_whole(request->gunzip)) {
+            reply_error(request, 400, "invalid", "The compressed body ends too early");
+        }
         if (request->response == NULL) {
             request->operation->finish(request);
         }
@@ -213,6 +238,19 @@ static enum MHD_Result advance(struct request *request)
         return MHD_YES;
     }
     return request->fault.action == FAULT_LOST_REPLY ? MHD_NO : queue(request);
+}
+
+/* A POST may stand for another method: Java has no PATCH of its own. */
+static const char *method_of(const struct request *request, const char *method)
+{
+    static const char *const methods[] = {"PATCH", "PUT", "DELETE", "GET"};
+    const char *wanted = request_header(request, "X-HTTP-Method-Override");
+    for (size_t i = 0; i < ARRAY_LEN(methods) && wanted != NULL; i++) {
+        if (strcmp(method, "POST") == 0 && strcmp(wanted, methods[i]) == 0) {
+            return methods[i];
+        }
+    }
+    return method;
 }
 
 static enum MHD_Result on_request(void *self, struct MHD_Connection *connection, const char *url,
@@ -227,7 +265,7 @@ static enum MHD_Result on_request(void *self, struct MHD_Connection *connection,
     if (request == NULL) {
         return MHD_NO;
     }
-    request->method = method;
+    request->method = method_of(request, method);
     if (request->stage == STAGE_HEADERS) {
         return begin(request);
     }
