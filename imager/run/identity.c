@@ -155,8 +155,10 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
         copy_string(object, "serials", identity.serials, sizeof(identity.serials));
     cJSON_Delete(object);
     if (bad != 0 || strcmp(schema, "winch-manifest/1") != 0 ||
-        !identity_run_is_legal(identity.run) || !is_hex_list(identity.fingerprint, "") ||
-        !is_hex_list(identity.options, "") || !is_hex_list(identity.serials, ",")) {
+        !identity_run_is_legal(identity.run) ||
+        !utf_valid_utf8(identity.destination, strlen(identity.destination)) ||
+        !is_hex_list(identity.fingerprint, "") || !is_hex_list(identity.options, "") ||
+        !is_hex_list(identity.serials, ",")) {
         return -1;
     }
     identity.begun_utc_ns = begun_of(identity.run);

@@ -168,6 +168,10 @@ static void test_hostile_json(void **state)
         {"{" SCHEMA ",\"run\":[\"20261129T220312Z-7f3a9c01\"]," REST "}", -1},
         {"{" SCHEMA ",\"run\":\"20261129T220312Z-7f3a9c01\\u0000x\"," REST "x", -1},
         {"{" SCHEMA ",\"run\":\"\xff\xfe\"," REST "}", -1},
+        {"{" SCHEMA "," RUN
+         ",\"destination\":\"gs://b\xff\",\"fingerprint\":\"f\",\"options\":\"0\","
+         "\"serials\":\"5\"}",
+         -1},
         /* What would end the string that it is written into. */
         {"{" SCHEMA "," RUN
          ",\"destination\":\"gs://b\",\"fingerprint\":\"f\\\"\",\"options\":\"0\","
