@@ -10,7 +10,7 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 logs=$top/build/tests
 python=/usr/bin/python3
 passed=0 failed=0 skipped=0 targets=''
-suites="${*:-style unit fake integration fault corruption fuzz bench}"
+suites="${*:-style unit fake integration fault corruption fuzz interop bench}"
 if [ $# = 0 ] && [ "${CI:-}" = true ]; then
     suites="$suites asan tsan libfuzzer"
 fi

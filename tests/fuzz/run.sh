@@ -65,7 +65,8 @@ run_libfuzzer() {
             -print_final_stats=1 -artifact_prefix="crash-$1-" "corpus/$1" \
             "$top/tests/fuzz/corpus/$1"
         status=$?
-        times | processor_seconds >"used-$1"
+        times >"times-$1" # in a pipe it would be another process
+        processor_seconds <"times-$1" >"used-$1"
         exit "$status"
     ) >"$build/$1.log" 2>&1
     status=$?
