@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Labels and names come from the disk and are hostile: on a terminal they are shown-escaped. */
 #include "cli/disks_render.h"
+#include "cli/wrap.h"
 
 #include <string.h>
 
 /* A label may be longer, but then the table would not be one. */
 enum { LABEL_BYTES_SHOWN = 64, CONTENT_COLUMNS = 30, CONTENT_BYTES_MAX = 1024 };
-/* Remarks begin below the contents and fit the narrowest usual terminal. */
-enum { REMARK_COLUMN = 19, LINE_COLUMNS = 79 };
+/* Remarks begin below the contents. */
+enum { REMARK_COLUMN = 19 };
 
 static void add_partition(struct text *text, const struct disk_partition *partition,
                           const struct disks_state *state);
@@ -16,7 +17,6 @@ static void add_padded(struct text *text, const struct text *cell, size_t column
 static void add_partition_json(struct text *text, const struct disk_partition *partition,
                                const struct disks_state *state);
 static void add_remarks_json(struct text *text, const struct disks_state *state);
-static size_t word_len(const char *words);
 static const char *label_of(const struct disk_partition *partition,
                             const struct disks_state *state);
 static void add_string(struct text *text, const char *name, const char *value);
@@ -128,48 +128,15 @@ static void add_partition(struct text *text, const struct disk_partition *partit
     add_remark(text, partition->advice);
 }
 
-/* Below what it belongs to, in line with the contents; commands in quotes are not broken, so that
- * they can be copied. */
+/* Below what it belongs to, in line with the contents. */
 static void add_remark(struct text *text, const char *remark)
 {
-    size_t column = REMARK_COLUMN;
     CLEANUP_TEXT struct text shown = TEXT_INIT(CONTENT_BYTES_MAX * 4);
     text_add_shown(&shown, remark, strlen(remark), SIZE_MAX);
-    const char *words = text_str(&shown);
-    if (words[0] == '\0') {
-        return;
+    if (shown.len > 0) {
+        text_printf(text, "%*s", REMARK_COLUMN, "");
+        wrap_add(text, text_str(&shown), REMARK_COLUMN);
     }
-    text_printf(text, "%*s", REMARK_COLUMN, "");
-    while (*words != '\0') {
-        size_t len = word_len(words);
-        if (column > REMARK_COLUMN && column + 1 + len > LINE_COLUMNS) {
-            text_printf(text, "\n%*s", REMARK_COLUMN, "");
-            column = REMARK_COLUMN;
-        } else if (column > REMARK_COLUMN) {
-            text_add_char(text, ' ');
-            column++;
-        }
-        text_add_bytes(text, words, len);
-        column += len;
-        words += len;
-        words += strspn(words, " ");
-    }
-    text_add_char(text, '\n');
-}
-
-/* Up to the next space that stands in no quotes. */
-static size_t word_len(const char *words)
-{
-    size_t len = strcspn(words, " ");
-    size_t start = words[0] == '(' ? 1 : 0;
-    if (words[start] == '\'') {
-        const char *end = strchr(words + start + 1, '\'');
-        if (end != NULL) {
-            len = (size_t)(end - words) + 1;
-            len += strcspn(words + len, " ");
-        }
-    }
-    return len;
 }
 
 /* By code points, which is right for all but wide and combining ones. */

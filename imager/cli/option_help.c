@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What is said about options: the help text of a command, and its mistakes. */
 #include "cli/options.h"
+#include "cli/wrap.h"
 
 #include <string.h>
 
-/* Fits the narrowest usual terminal; a longer option has its help on the next line. */
-enum { LINE_COLUMNS = 79, HELP_COLUMN = 28 };
+/* A longer option has its help on the next line. */
+enum { HELP_COLUMN = 28 };
 
 static void add_option(struct text *text, const struct option *option);
-static void add_wrapped(struct text *text, const char *words, size_t indent);
 
 void options_render_help(struct text *text, const struct option_command *command)
 {
@@ -57,26 +57,5 @@ static void add_option(struct text *text, const struct option *option)
         columns = 0;
     }
     text_printf(text, "%*s", (int)(HELP_COLUMN - columns), "");
-    add_wrapped(text, option->help, HELP_COLUMN);
-}
-
-/* The cursor stands at column `indent`. */
-static void add_wrapped(struct text *text, const char *words, size_t indent)
-{
-    size_t column = indent;
-    while (*words != '\0') {
-        size_t len = strcspn(words, " ");
-        if (column > indent && column + 1 + len > LINE_COLUMNS) {
-            text_printf(text, "\n%*s", (int)indent, "");
-            column = indent;
-        } else if (column > indent) {
-            text_add_char(text, ' ');
-            column++;
-        }
-        text_add_bytes(text, words, len);
-        column += len;
-        words += len;
-        words += strspn(words, " ");
-    }
-    text_add_char(text, '\n');
+    wrap_add(text, option->help, HELP_COLUMN);
 }
