@@ -32,8 +32,7 @@ class Gcsfs(LibraryClient):
                os.path.join(HERE, 'programs', 'gcsfs_program.py'))
     # Else it asks for the kind of bucket over gRPC, which the local server does not speak.
     extra_environment = {'GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT': 'false'}
-    not_offered = {'multipart': 'gcsfs has no XML multipart upload',
-                   'new': 'pipe_file of gcsfs takes no precondition'}
+    not_offered = {'multipart': 'gcsfs has no XML multipart upload'}
 
 
 class NodeLibrary(LibraryClient):
@@ -73,6 +72,11 @@ def reason_kept(name):
             return stream.read().strip()
     except OSError:
         return ''
+
+
+def what_is_installed(name):
+    with open(installed(name, 'ok'), encoding='utf-8') as stream:
+        return stream.read().strip()
 
 
 def why_not_installed(name):

@@ -78,6 +78,12 @@ def winch(tmp_path):
     return Winch(binary('WINCH', 'winch'), tmp_path / 'state')
 
 
+@pytest.fixture
+def new_winch(tmp_path):
+    """More programs with state folders of their own: new_winch('second')."""
+    return lambda name: Winch(binary('WINCH', 'winch'), tmp_path / ('state-' + name))
+
+
 @pytest.fixture(scope='session')
 def written(tmp_path_factory, kinds_image):
     """What winch wrote, once for all clients."""
@@ -129,5 +135,7 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section('interop')
     for line in TABLE.lines(list(BY_NAME), list(OPERATIONS)):
         terminalreporter.write_line(line)
-    for line in EMULATED.lines(EMULATORS, ('migrate', 'again', 'kill')):
+    terminalreporter.write_line('')
+    terminalreporter.write_line('winch against other servers')
+    for line in EMULATED.lines(EMULATORS, ('migrate', 'front', 'again', 'kill')):
         terminalreporter.write_line(line)

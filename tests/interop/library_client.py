@@ -52,11 +52,12 @@ class Client:
             self.upload(os.path.join(folder, name), prefix + name)
 
     def download_tree(self, names, prefix, folder):
-        """Into folder/NAME for each prefix + NAME."""
+        """Into folder/NAME for each prefix + NAME. Returns the names that took another way."""
         for name in names:
             path = os.path.join(folder, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             self.download(prefix + name, path)
+        return []
 
     def stat_tree(self, names, prefix):
         """{name: facts}"""

@@ -22,7 +22,7 @@ class Table:
         for client in clients:
             yield '%-22s %s' % (client, self.versions.get(client, '-'))
         yield ''
-        yield ' '.join(['%-10s' % ''] + ['%-8s' % client[:8] for client in here])
+        yield ' '.join(['%-10s' % ''] + ['%-8s' % client[:8] for client in here]).rstrip()
         for operation in operations:
             cells = [self.cells.get((client, operation), ('-', ''))[0] for client in here]
             if any(cell != '-' for cell in cells):

@@ -11,11 +11,11 @@ def test_client(client_name, operation, worlds):
     if ABSENT[client_name]:
         pytest.skip(ABSENT[client_name])
     try:
-        OPERATIONS[operation](worlds(client_name))
+        refused = OPERATIONS[operation](worlds(client_name))
     except pytest.skip.Exception as skipped:
         TABLE.add(client_name, operation, 'skipped', str(skipped))
         raise
     except BaseException as failure:
         TABLE.add(client_name, operation, 'FAILED', str(failure).split('\n', maxsplit=1)[0])
         raise
-    TABLE.add(client_name, operation, 'ok')
+    TABLE.add(client_name, operation, 'refused' if refused else 'ok', refused or '')

@@ -35,10 +35,13 @@ class ToolClient(Client):
         return 'gs://%s/%s' % (self.bucket, name)
 
     def download_split(self, names, prefix, folder, copy):
-        """copy() fetches all at once and fails for names too long for its suffix; those are
-        read one by one."""
+        """copy() fetches all at once and fails for names too long for its suffix, which are read
+        one by one. Of a name that ends in "#" and digits cp takes the digits for a generation: the
+        object is left out, or overwrites the file of another, and the exit code is 0. Returns those
+        names; with a generation of its own behind it each can be read."""
         long = [name for name in names
                 if len(os.path.basename(name).encode() + self.suffix.encode()) > 255]
+        like_generations = [name for name in names if re.search(r'#\d+$', name)]
         try:
             copy()
             failed = ''
@@ -48,6 +51,11 @@ class ToolClient(Client):
             raise Refused(failed or 'names too long for the local disk went unnoticed')
         for name in long:
             self.cat(prefix + name, os.path.join(folder, name))
+        for name in like_generations:
+            generation = self.storage.bucket(self.bucket).list(prefix + name)[prefix + name]
+            self.cat('%s%s#%s' % (prefix, name, generation['generation']),
+                     os.path.join(folder, name))
+        return like_generations
 
     def cat(self, name, file):
         with open(file, 'wb') as stream:
@@ -120,7 +128,7 @@ class Gcloud(ToolClient):
         return {}
 
     def download_tree(self, names, prefix, folder):
-        self.download_split(names, prefix, folder, lambda: self.storage_command(
+        return self.download_split(names, prefix, folder, lambda: self.storage_command(
             'cp', '-r', self.url(prefix) + '*', folder))
 
     def stat(self, name):
@@ -220,7 +228,7 @@ sliced_object_download_component_size = 4M
         return {}
 
     def download_tree(self, names, prefix, folder):
-        self.download_split(names, prefix, folder, lambda: self.run(
+        return self.download_split(names, prefix, folder, lambda: self.run(
             '-q', '-m', 'cp', '-r', self.url(prefix) + '*', folder))
 
     LINES = (('size', r'Content-Length: +(\d+)'), ('crc32c', r'Hash \(crc32c\): +(\S+)'),
@@ -310,6 +318,7 @@ class Rclone(ToolClient):
     def download_tree(self, names, prefix, folder):
         self.run('copy', self.url(prefix), folder)
         self.run('check', '--download', self.url(prefix), folder)
+        return []
 
     def stat(self, name):
         found = json.loads(self.run('lsjson', '--stat', '--hash', self.url(name)))

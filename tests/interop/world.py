@@ -13,7 +13,8 @@ from comparing import Comparison
 from local_storage import LocalStorage
 from manifest import Manifest
 
-BUCKET = 'interop'
+# winch locks a destination for the whole machine: two sessions of tests must not meet there.
+BUCKET = 'interop-%d' % os.getpid()
 PREFIX = 'from winch'
 # Sparse for 196 MiB: nothing that the other 300 objects do not show.
 LEFT_OUT = 'fragments/list.bin'

@@ -19,9 +19,10 @@ class Program:
     def version(self):
         return {'version': gcsfs.__version__}
 
-    def upload(self, file, name):
+    def upload(self, file, name, if_new=False):
         with open(file, 'rb') as stream:
-            self.files.pipe_file(self.path(name), stream.read())
+            self.files.pipe_file(self.path(name), stream.read(),
+                                 mode='create' if if_new else 'overwrite')
         return {}
 
     def upload_large(self, file, name):
@@ -89,7 +90,8 @@ def main():
             reply = getattr(program, request.pop('verb'))(**request)
         except Exception as error:  # pylint: disable=broad-except
             reply = {'error': '%s: %s' % (type(error).__name__, str(error)[:500]),
-                     'status': getattr(error, 'code', 0) or 0}
+                     'status': 412 if isinstance(error, FileExistsError) else
+                     getattr(error, 'code', 0) or 0}
         print(json.dumps(reply), flush=True)
 
 
