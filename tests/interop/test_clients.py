@@ -7,9 +7,10 @@ from operations import OPERATIONS
 from table import TABLE
 
 
-def test_client(client_name, operation, worlds):
+def test_client(client_name, operation, request):
     if ABSENT[client_name]:
         pytest.skip(ABSENT[client_name])
+    worlds = request.getfixturevalue('worlds')
     try:
         refused = OPERATIONS[operation](worlds(client_name))
     except pytest.skip.Exception as skipped:
