@@ -135,13 +135,14 @@ run_asan() {
     CC=clang build "$top/build-asan" --buildtype=debugoptimized \
         -Db_sanitize=address,undefined -Db_lundef=false || return
     export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1
+    export LSAN_OPTIONS="print_suppressions=0:suppressions=$top/tests/corruption/leaks.supp"
     export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
     run_unit asan-unit "$top/build-asan" --timeout-multiplier 4
     FAKE_GCS=$top/build-asan/fake-gcs run_pytest asan-fake "$top/tests/fake"
     # The release server keeps up with winch; the sanitized one had its own suite just now.
     WINCH=$top/build-asan/winch FAKE_GCS=$top/build/fake-gcs \
         run_pytest asan-integration "$top/tests/integration"
-    unset ASAN_OPTIONS UBSAN_OPTIONS
+    unset ASAN_OPTIONS LSAN_OPTIONS UBSAN_OPTIONS
 }
 
 run_tsan() {
