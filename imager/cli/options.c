@@ -43,6 +43,9 @@ void option_list_clear(struct option_list *list)
 }
 
 static void add_mistake(struct option_mistakes *mistakes, const char *fmt, va_list args)
+    PRINTF_LIKE(2, 0);
+
+static void add_mistake(struct option_mistakes *mistakes, const char *fmt, va_list args)
 {
     char *message = NULL;
     int len = vasprintf(&message, fmt, args);
