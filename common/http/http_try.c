@@ -57,11 +57,29 @@ enum http_outcome http_try_once(struct http_client *client, const struct http_ca
     return outcome;
 }
 
+/* Path and query are given to libcurl once more, as they stand: when it takes the URL apart without
+ * memory it leaves out the query, and a DELETE without its generation deletes whatever is there.
+ * Where a proxy may have to see the whole URL, which is never so for https, it does as it can. */
+static CURLcode set_target(struct http_client *client, const struct http_call *call)
+{
+    const struct http_origin *origin = &call->origin;
+    const char *target = origin->shown + strcspn(origin->shown, "/?#");
+    bool is_plain = target[0] == '/' && strchr(target, '#') == NULL;
+    bool is_direct = origin->https || origin->loopback || client->settings.no_proxy;
+    return curl_easy_setopt(client->easy, CURLOPT_REQUEST_TARGET,
+                            is_plain && is_direct ? target : NULL);
+}
+
+/* What is noted as told to libcurl must be so: where that fails, nothing is noted, and it is told
+ * again by the next request. */
 static CURLcode set_options(struct http_client *client, const struct http_call *call)
 {
     const struct http_request *request = call->request;
     CURL *easy = client->easy;
     CURLcode code = curl_easy_setopt(easy, CURLOPT_URL, request->url);
+    if (code == CURLE_OK) {
+        code = set_target(client, call);
+    }
     if (code == CURLE_OK) {
         code = curl_easy_setopt(easy, CURLOPT_HTTPHEADER, client->header_nodes);
     }
@@ -70,13 +88,14 @@ static CURLcode set_options(struct http_client *client, const struct http_call *
     }
     if (code == CURLE_OK && strcmp(client->method, request->method) != 0) {
         code = curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
-        (void)snprintf(client->method, sizeof(client->method), "%s", request->method);
+        (void)snprintf(client->method, sizeof(client->method), "%s",
+                       code == CURLE_OK ? request->method : "");
     }
     bool proxy_off = client->settings.no_proxy || call->origin.loopback;
     if (code == CURLE_OK && proxy_off != client->proxy_off) {
         /* Empty: none; NULL: what the environment says. */
         code = curl_easy_setopt(easy, CURLOPT_PROXY, proxy_off ? "" : NULL);
-        client->proxy_off = proxy_off;
+        client->proxy_off = code == CURLE_OK ? proxy_off : client->proxy_off;
     }
     uint64_t connect_ms = client->timing.connect_ms;
     if (request->reply_timeout_ms > 0 && request->reply_timeout_ms < connect_ms) {
@@ -101,7 +120,7 @@ static CURLcode set_body(struct http_client *client, const struct http_call *cal
     CURLcode code = CURLE_OK;
     if (posting != client->posting || client->method[0] == '\0') {
         code = curl_easy_setopt(easy, posting ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
-        client->posting = posting;
+        client->posting = posting; /* a number: this cannot fail */
     }
     if (!posting || code != CURLE_OK) {
         return code;
@@ -123,8 +142,9 @@ static CURLcode set_number(struct http_client *client, CURLoption option, long *
     if (*last == value) {
         return CURLE_OK;
     }
-    *last = value;
-    return curl_easy_setopt(client->easy, option, value);
+    CURLcode code = curl_easy_setopt(client->easy, option, value);
+    *last = code == CURLE_OK ? value : *last;
+    return code;
 }
 
 /* Run the transfer. False: cut by a deadline, a cancel or libcurl's own trouble; then

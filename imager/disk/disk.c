@@ -132,6 +132,12 @@ static int open_path(struct disk *disk, struct error *err)
     if (disk->fd < 0) {
         int cause = errno;
         const char *next = "";
+        if (cause == EMFILE || cause == ENFILE || cause == ENOMEM) {
+            return error_stop(err, EXIT_STATUS_TEMPORARY,
+                              "%s: cannot open it: %s; raise that limit, the same command tries "
+                              "again",
+                              disk->path, strerror(cause));
+        }
         if (cause == EACCES || cause == EPERM) {
             next = "; run winch as root, or give yourself the right to read it";
         } else if (cause == ENOENT || cause == ENOTDIR) {

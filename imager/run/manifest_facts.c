@@ -63,6 +63,7 @@ static void add_short_name(const struct run_volume *volume, uint32_t entry, stru
         char bytes[4];
         text_add_bytes(&utf8, bytes, utf_put_utf8(utf_next_utf16(units, name.len, &i), bytes));
     }
+    line->failed = line->failed || utf8.failed; /* whoever takes the line looks */
     text_add(line, ",\"short_name\":");
     text_add_json(line, text_str(&utf8), utf8.len);
 }

@@ -134,6 +134,7 @@ static int add_inline_streams(struct run *run, const struct run_volume *volume,
                               (unsigned long long)view->entry.record);
         }
         plan_stream_name(&view->entry.streams[i], &name);
+        line->failed = line->failed || name.failed;
         crc32c_to_base64(ledger_row(run->ledger, task)->crc32c, crc);
         text_add(line, first ? ",\"streams\":[{\"stream\":" : ",{\"stream\":");
         text_add_json(line, text_str(&name), name.len);
@@ -211,6 +212,7 @@ static int write_stream(struct manifest_writer *writer, const struct run_volume 
     CLEANUP_TEXT struct text name = TEXT_INIT(4096);
     uint64_t task = outcome_task(volume, view->index, stream);
     plan_stream_name(&view->entry.streams[stream], &name);
+    line->failed = line->failed || name.failed; /* whoever takes the line looks */
     add_path(volume, namer, view->index, 0, line);
     text_add(line, ",\"stream\":");
     text_add_json(line, text_str(&name), name.len);
@@ -295,6 +297,7 @@ int manifest_write_task(struct manifest_writer *writer, uint64_t task, struct te
     if (stream->name_len > 0) {
         CLEANUP_TEXT struct text name = TEXT_INIT(4096);
         plan_stream_name(stream, &name);
+        line->failed = line->failed || name.failed; /* whoever takes the line looks */
         text_add(line, ",\"stream\":");
         text_add_json(line, text_str(&name), name.len);
     }

@@ -108,7 +108,10 @@ static int open_books(struct run *run, struct loading *loading, uint64_t *ret_se
         return -1;
     }
     state_run_path(run->state, "journal.sqlite", &path);
-    run->journal = path.failed ? NULL : journal_open(path.data, err);
+    if (path.failed) {
+        return error_memory(err, "the journal's path");
+    }
+    run->journal = journal_open(path.data, err);
     if (run->journal == NULL || check_plan(run, err) != 0) {
         return -1;
     }
@@ -132,6 +135,9 @@ static int list_existing(struct run *run, struct error *err)
     const char *slash = run->url.prefix[0] != '\0' ? "/" : "";
     text_printf(&prefix, "%s%s", run->url.prefix, slash);
     text_printf(&skip, "%s%s.winch/parts/", run->url.prefix, slash);
+    if (prefix.failed || skip.failed) {
+        return error_memory(err, "a prefix of names");
+    }
     uint64_t count = 0;
     enum gcs_answer answer =
         upload_list_existing(run->uploader, text_str(&prefix), skip.data, &count, err);
@@ -321,7 +327,9 @@ enum exit_status run_migrate(const struct run_settings *settings, struct run_sum
     struct error err = {0};
     memset(ret_summary, 0, sizeof(*ret_summary));
     if (run == NULL) {
-        return ret_summary->exit_status = EXIT_STATUS_TEMPORARY;
+        (void)error_memory(&err, "the run");
+        memcpy(ret_summary->error, err.message, sizeof(err.message));
+        return ret_summary->exit_status = err.exit_status;
     }
     run->settings = settings;
     run->summary = ret_summary;

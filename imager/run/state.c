@@ -12,6 +12,9 @@
 #include <sys/un.h>
 
 #define RUNS_MAX 100000
+#define IDENTITY_BYTES_MAX 65536
+/* What is behind the state folder in a path takes less than the rest. */
+enum { FOLDER_BYTES_MAX = 4000, PATH_BYTES_MAX = 4200 };
 
 struct state {
     char *folder;
@@ -20,41 +23,41 @@ struct state {
     int destination_lock;
 };
 
-static void default_folder(struct text *text)
+/* As snprintf(). */
+static int default_folder(char *out, size_t size)
 {
     const char *folder = getenv("WINCH_STATE_DIR");
     if (folder == NULL || folder[0] == '\0') {
         folder = getenv("STATE_DIRECTORY");
     }
     if (folder != NULL && folder[0] != '\0') {
-        text_add(text, folder);
-    } else if (geteuid() == 0) {
-        text_add(text, "/var/lib/winch");
-    } else if (getenv("XDG_STATE_HOME") != NULL && getenv("XDG_STATE_HOME")[0] != '\0') {
-        text_printf(text, "%s/winch", getenv("XDG_STATE_HOME"));
-    } else if (getenv("HOME") != NULL) {
-        text_printf(text, "%s/.local/state/winch", getenv("HOME"));
-    } else {
-        text_add(text, "/tmp/winch-state");
+        return snprintf(out, size, "%s", folder);
     }
+    if (geteuid() == 0) {
+        return snprintf(out, size, "/var/lib/winch");
+    }
+    const char *home = getenv("XDG_STATE_HOME");
+    if (home != NULL && home[0] != '\0') {
+        return snprintf(out, size, "%s/winch", home);
+    }
+    home = getenv("HOME");
+    return home != NULL ? snprintf(out, size, "%s/.local/state/winch", home)
+                        : snprintf(out, size, "/tmp/winch-state");
 }
 
 static int check_folder(const char *folder, struct error *err)
 {
-    CLEANUP_TEXT struct text runs = TEXT_INIT(4096);
-    text_printf(&runs, "%s/runs", folder);
-    if (runs.failed) {
-        return error_stop(err, EXIT_STATUS_USAGE, "--state-dir: the path is too long");
-    }
+    char runs[PATH_BYTES_MAX];
+    (void)snprintf(runs, sizeof(runs), "%s/runs", folder); /* fits: FOLDER_BYTES_MAX */
     struct stat info;
     /* Looked at first, so that nothing is made in somebody else's folder. */
     bool foreign = stat(folder, &info) == 0 && info.st_uid != geteuid();
-    if (!foreign && file_make_folders(runs.data, 0700, err) != 0) {
+    if (!foreign && file_make_folders(runs, 0700, err) != 0) {
         err->exit_status = EXIT_STATUS_TEMPORARY;
         return error_add(err, "state folder %s", folder);
     }
     /* Only `runs` is ours to close: the folder itself may be one that others need. */
-    CLEANUP_CLOSE int fd = open(runs.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    CLEANUP_CLOSE int fd = open(runs, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (stat(folder, &info) != 0 || info.st_uid != geteuid() || fd < 0 || fstat(fd, &info) != 0 ||
         info.st_uid != geteuid()) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
@@ -63,7 +66,7 @@ static int check_folder(const char *folder, struct error *err)
                           folder);
     }
     (void)fchmod(fd, 0700); /* fails on odd file systems only, which is no harm */
-    if (access(folder, W_OK | X_OK) != 0 || access(runs.data, W_OK | X_OK) != 0) {
+    if (access(folder, W_OK | X_OK) != 0 || access(runs, W_OK | X_OK) != 0) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
                           "state folder %s cannot be written: %s; give another with --state-dir",
                           folder, strerror(errno));
@@ -73,25 +76,22 @@ static int check_folder(const char *folder, struct error *err)
 
 struct state *state_open(const char *folder, struct error *err)
 {
-    CLEANUP_TEXT struct text path = TEXT_INIT(4000);
-    if (folder != NULL) {
-        text_add(&path, folder);
-    } else {
-        default_folder(&path);
-    }
-    if (path.failed || path.len == 0) {
+    char path[FOLDER_BYTES_MAX + 1];
+    int len = folder != NULL ? snprintf(path, sizeof(path), "%s", folder)
+                             : default_folder(path, sizeof(path));
+    if (len <= 0 || (size_t)len >= sizeof(path)) {
         (void)error_stop(err, EXIT_STATUS_USAGE, "--state-dir: not a usable path");
         return NULL;
     }
-    if (check_folder(path.data, err) != 0) {
+    if (check_folder(path, err) != 0) {
         return NULL;
     }
     struct state *state = calloc(1, sizeof(*state));
-    if (state == NULL) {
+    if (state == NULL || (state->folder = strdup(path)) == NULL) {
+        free(state);
         (void)error_memory(err, "the state folder");
         return NULL;
     }
-    state->folder = TAKE(path.data);
     state->run_lock = -1;
     state->destination_lock = -1;
     return state;
@@ -153,37 +153,88 @@ static int compare_names_down(const void *a, const void *b)
     return strcmp(*(char *const *)b, *(char *const *)a);
 }
 
-static size_t list_runs(struct state *state, char ***ret_names)
+static int add_name(char ***names, size_t *count, const char *name, struct error *err)
+{
+    char **more = realloc(*names, (*count + 1) * sizeof(**names));
+    if (more == NULL) {
+        return error_memory(err, "the list of runs");
+    }
+    *names = more;
+    more[*count] = strdup(name);
+    if (more[*count] == NULL) {
+        return error_memory(err, "the list of runs");
+    }
+    (*count)++;
+    return 0;
+}
+
+/* A run that is not seen is not continued, and its parts go on costing money: so a list that may
+ * not be whole is an error. */
+static int list_runs(struct state *state, char ***names, size_t *count, struct error *err)
 {
     CLEANUP_TEXT struct text path = TEXT_INIT(4096);
     text_printf(&path, "%s/runs", state->folder);
-    DIR *folder = path.failed ? NULL : opendir(path.data);
-    char **names = NULL;
-    size_t count = 0;
-    struct dirent *item = NULL;
-    while (folder != NULL && count < RUNS_MAX && (item = readdir(folder)) != NULL) {
-        if (!identity_run_is_legal(item->d_name)) {
-            continue;
-        }
-        char **more = realloc(names, (count + 1) * sizeof(*names));
-        char *name = strdup(item->d_name);
-        if (more != NULL) {
-            names = more;
-        }
-        if (more == NULL || name == NULL) {
-            free(name);
+    if (path.failed) {
+        return error_memory(err, "the list of runs");
+    }
+    DIR *folder = opendir(path.data);
+    int cause = folder == NULL ? errno : 0;
+    int result = 0;
+    while (folder != NULL && result == 0 && *count < RUNS_MAX) {
+        errno = 0;
+        struct dirent *item = readdir(folder);
+        if (item == NULL) {
+            cause = errno;
             break;
         }
-        names[count++] = name;
+        if (identity_run_is_legal(item->d_name)) {
+            result = add_name(names, count, item->d_name, err);
+        }
     }
     if (folder != NULL) {
         (void)closedir(folder); /* was only read */
     }
-    if (count > 0) {
-        qsort(names, count, sizeof(*names), compare_names_down);
+    if (cause != 0) {
+        return error_stop(err, EXIT_STATUS_TEMPORARY,
+                          "cannot see which runs are unfinished: %s: %s", path.data,
+                          strerror(cause));
     }
-    *ret_names = names;
-    return count;
+    if (*count > 0) {
+        qsort(*names, *count, sizeof(**names), compare_names_down);
+    }
+    return result;
+}
+
+/* `ret_is_run` false: there is no identity, or none that reads as one of that run. */
+static int read_identity(struct state *state, const char *name, struct identity *ret_identity,
+                         bool *ret_is_run, struct error *err)
+{
+    CLEANUP_TEXT struct text path = TEXT_INIT(4096);
+    CLEANUP_TEXT struct text json = TEXT_INIT(IDENTITY_BYTES_MAX);
+    struct stat info;
+    *ret_is_run = false;
+    text_printf(&path, "%s/runs/%s/identity.json", state->folder, name);
+    if (path.failed) {
+        return error_memory(err, "the list of runs");
+    }
+    if (stat(path.data, &info) != 0) {
+        return errno == ENOENT || errno == ENOTDIR
+                   ? 0
+                   : error_stop(err, EXIT_STATUS_TEMPORARY,
+                                "cannot see whether run %s is unfinished: %s: %s. Mend that, or "
+                                "remove its folder to leave the run behind.",
+                                name, path.data, strerror(errno));
+    }
+    if (!S_ISREG(info.st_mode) || info.st_size > IDENTITY_BYTES_MAX) {
+        return 0;
+    }
+    if (file_read(path.data, IDENTITY_BYTES_MAX, &json, err) != 0) {
+        err->exit_status = EXIT_STATUS_TEMPORARY;
+        return error_add(err, "cannot see whether run %s is unfinished", name);
+    }
+    *ret_is_run = identity_read(text_str(&json), json.len, ret_identity) == 0 &&
+                  strcmp(ret_identity->run, name) == 0;
+    return 0;
 }
 
 int state_each_run(struct state *state,
@@ -191,19 +242,17 @@ int state_each_run(struct state *state,
                    void *self, struct error *err)
 {
     char **names = NULL;
-    size_t count = list_runs(state, &names);
-    int result = 0;
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP_TEXT struct text path = TEXT_INIT(4096);
-        CLEANUP_TEXT struct text json = TEXT_INIT(65536);
+    size_t count = 0;
+    int result = list_runs(state, &names, &count, err);
+    for (size_t i = 0; i < count && result == 0; i++) {
         struct identity identity;
-        struct error ignored = {0};
-        text_printf(&path, "%s/runs/%s/identity.json", state->folder, names[i]);
-        if (result == 0 && !path.failed && file_read(path.data, 65536, &json, &ignored) == 0 &&
-            identity_read(text_str(&json), json.len, &identity) == 0 &&
-            strcmp(identity.run, names[i]) == 0) {
+        bool is_run = false;
+        result = read_identity(state, names[i], &identity, &is_run, err);
+        if (result == 0 && is_run) {
             result = each(self, &identity, err);
         }
+    }
+    for (size_t i = 0; i < count; i++) {
         free(names[i]);
     }
     free(names);
@@ -255,9 +304,11 @@ int state_enter_run(struct state *state, const struct identity *identity, struct
     }
     state->run_lock = lock_folder(folder.data, err);
     if (state->run_lock < 0) {
+        (void)rmdir(folder.data); /* a new one is empty; what is not stays */
         return -1;
     }
     if (file_write(file.data, json.data, json.len, 0600, err) != 0) {
+        (void)rmdir(folder.data); /* as above */
         err->exit_status = EXIT_STATUS_TEMPORARY;
         return error_add(err, "state folder %s (free space there or give another --state-dir)",
                          state->folder);
@@ -271,22 +322,18 @@ static void remove_folder(const char *folder)
     static const char *const files[] = {"identity.json", "journal.sqlite", "journal.sqlite-wal",
                                         "journal.sqlite-shm", "journal.sqlite-journal"};
     for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        CLEANUP_TEXT struct text path = TEXT_INIT(4096);
-        text_printf(&path, "%s/%s", folder, files[i]);
-        if (!path.failed) {
-            (void)unlink(path.data); /* what is not there need not go */
-        }
+        char path[PATH_BYTES_MAX];
+        (void)snprintf(path, sizeof(path), "%s/%s", folder, files[i]); /* fits */
+        (void)unlink(path); /* what is not there need not go */
     }
     (void)rmdir(folder); /* stays if somebody put something into it */
 }
 
 void state_leave_run(struct state *state)
 {
-    CLEANUP_TEXT struct text folder = TEXT_INIT(4096);
-    state_run_path(state, NULL, &folder);
-    if (!folder.failed) {
-        remove_folder(folder.data);
-    }
+    char folder[PATH_BYTES_MAX];
+    (void)snprintf(folder, sizeof(folder), "%s/runs/%s", state->folder, state->run); /* fits */
+    remove_folder(folder);
     cleanup_close(&state->run_lock);
     state->run_lock = -1;
     state->run[0] = '\0';
@@ -294,12 +341,12 @@ void state_leave_run(struct state *state)
 
 void state_remove_run(struct state *state, const char *run)
 {
-    CLEANUP_TEXT struct text folder = TEXT_INIT(4096);
+    char folder[PATH_BYTES_MAX];
     struct error ignored = {0};
-    text_printf(&folder, "%s/runs/%s", state->folder, run);
-    int fd = folder.failed ? -1 : lock_folder(folder.data, &ignored);
+    (void)snprintf(folder, sizeof(folder), "%s/runs/%s", state->folder, run); /* fits */
+    int fd = lock_folder(folder, &ignored);
     if (fd >= 0) {
-        remove_folder(folder.data);
+        remove_folder(folder);
         (void)close(fd); /* was only locked */
     }
 }

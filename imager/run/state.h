@@ -22,7 +22,8 @@ const char *state_folder(const struct state *state);
 int state_lock_destination(struct state *state, const char *destination,
                            struct error *err) WARN_UNUSED;
 
-/* Every run folder with a readable identity, newest first. -1 from `each` stops. */
+/* Every run folder with an identity that reads as one, newest first. -1 from `each` stops; so does
+ * what hides a run that may be there (memory, descriptors, a bad disk): exit 75. */
 int state_each_run(struct state *state,
                    int (*each)(void *self, const struct identity *identity, struct error *err),
                    void *self, struct error *err) WARN_UNUSED;

@@ -19,6 +19,8 @@ static pthread_mutex_t mount_lock = PTHREAD_MUTEX_INITIALIZER;
 static void prepare_library(void);
 static int drop_log(const char *function, const char *file, int line, u32 level, void *data,
                     const char *format, va_list args);
+static int mount_once(struct mount *mount);
+static void free_device(struct mount *mount);
 static int fail_mount(struct mount *mount, struct error *err, int cause);
 
 struct mount *mount_open(struct volume *volume, struct error *err)
@@ -31,23 +33,43 @@ struct mount *mount_open(struct volume *volume, struct error *err)
     }
     mount->volume = volume;
     (void)pthread_mutex_lock(&mount_lock); /* a plain static mutex cannot fail to lock */
-    mount->device = mount_device_new(mount);
-    if (mount->device != NULL) {
-        errno = 0;
-        mount->ntfs = ntfs_device_mount(mount->device, NTFS_MNT_RDONLY | NTFS_MNT_FORENSIC);
+    int cause = mount_once(mount);
+    if (cause != 0 && cause != ENOMEM && !mount->has_fault) {
+        /* libntfs-3g calls a volume damaged also when it had no memory to look: only what is so
+         * twice is believed. */
+        cause = mount_once(mount);
     }
-    int cause = errno;
     (void)pthread_mutex_unlock(&mount_lock); /* as above */
-    if (mount->ntfs == NULL) {
-        if (mount->device == NULL) {
-            (void)error_memory(err, "NTFS mount");
-        } else {
-            (void)fail_mount(mount, err, cause);
-        }
+    if (cause != 0) {
+        (void)fail_mount(mount, err, cause);
         mount_free(mount);
         return NULL;
     }
     return mount;
+}
+
+/* 0, or what errno says. */
+static int mount_once(struct mount *mount)
+{
+    mount->device = mount_device_new(mount);
+    if (mount->device == NULL) {
+        return ENOMEM;
+    }
+    errno = 0;
+    mount->ntfs = ntfs_device_mount(mount->device, NTFS_MNT_RDONLY | NTFS_MNT_FORENSIC);
+    if (mount->ntfs != NULL) {
+        return 0;
+    }
+    int cause = errno != 0 ? errno : EIO;
+    free_device(mount);
+    return cause;
+}
+
+static void free_device(struct mount *mount)
+{
+    NDevClearOpen(mount->device);
+    (void)ntfs_device_free(mount->device); /* fails only while it is open */
+    mount->device = NULL;
 }
 
 void mount_free(struct mount *mount)
@@ -57,9 +79,6 @@ void mount_free(struct mount *mount)
     }
     if (mount->ntfs != NULL) {
         (void)ntfs_umount(mount->ntfs, FALSE); /* read only: nothing to lose; frees the device */
-    } else if (mount->device != NULL) {
-        NDevClearOpen(mount->device);
-        (void)ntfs_device_free(mount->device); /* fails only while it is open */
     }
     free(mount);
 }
@@ -166,6 +185,9 @@ static int fail_mount(struct mount *mount, struct error *err, int cause)
 {
     const char *words = strerror(cause);
 
+    if (cause == ENOMEM) {
+        return error_memory(err, "NTFS mount");
+    }
     if (mount->has_fault) {
         *err = mount->fault; /* one bad sector, or the whole disk: the kind tells */
         return error_add(err, "cannot mount the NTFS volume");
