@@ -52,7 +52,7 @@ int plan_object_name_make(struct plan_namer *namer, const struct plan_naming *na
     text_add_bytes(object, text_str(&place->path), place->path.len);
     if (naming->data->name_len > 0) {
         struct plan_component *component = &namer->component;
-        plan_escape(naming->data->name, naming->data->name_len, false, component);
+        plan_escape(naming->data->name, naming->data->name_len, PLAN_ESCAPE_LAST, component);
         text_add_char(object, '/');
         text_add_bytes(object, component->bytes, component->len);
         changed = changed || component->changed;
@@ -68,7 +68,7 @@ int plan_object_name_make(struct plan_namer *namer, const struct plan_naming *na
 void plan_stream_name(const struct volume_stream *stream, struct text *text)
 {
     struct plan_component component;
-    plan_escape(stream->name, stream->name_len, false, &component);
+    plan_escape(stream->name, stream->name_len, PLAN_ESCAPE_LAST, &component);
     text_add_bytes(text, component.bytes, component.len);
 }
 

@@ -33,7 +33,7 @@ class Comparison:
 
     def compare(self, rows):
         for row in rows:
-            line = self.lines.get(names.path(row.path))
+            line = self.lines.get(names.path(row.path, row.want == 'dir'))
             if line is None:
                 self.problem(row, 'no line in the manifest')
             elif row.stream:
@@ -103,7 +103,7 @@ class Comparison:
     def compare_stream(self, row, line):
         if line['state'] == 'name':
             line = self.lines.get(line['target'], line)
-        stream = names.component(row.stream)
+        stream = names.component(row.stream, last=True)
         own = self.streams.get((line['path'], stream))
         inline = self.manifest.inline_streams(line)
         if own is not None:
