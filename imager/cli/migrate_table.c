@@ -11,6 +11,7 @@
 static const char *const volume_names[] = {"auto", "letter", "label", "number", NULL};
 static const char *const streams[] = {"auto", "objects", "none", NULL};
 /* "own" comes last, so that the others keep their numbers. */
+static const char *const hard_links[] = {"once", "copy", NULL};
 static const char *const if_exists[] = {"fail", "skip", "replace", "own", NULL};
 static const char *const progress_modes[] = {"auto", "bar", "json", "none", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -58,6 +59,11 @@ static const struct option table[] = {
      "alternate data streams: auto keeps small ones in the manifest and makes objects of larger "
      "ones; objects makes objects of all; none leaves them out.",
      PLACE(streams), .choices = streams},
+    {OPTION_CHOICE, "--hard-links", "once|copy",
+     "files with several names: once sends the content once, and the other names point to it in "
+     "the "
+     "manifest; copy makes an object for every name. Default: once.",
+     PLACE(hard_links), .choices = hard_links},
 
     {OPTION_HEADING, .help = "Where it goes:"},
     {OPTION_CHOICE, "--volume-names", "auto|label|number",

@@ -24,7 +24,7 @@ const char *plan_object_name(struct plan_namer *namer, const struct plan_task *t
         .rename_round = task->rename_round,
     };
     bool changed;
-    if (plan_namer_locate(namer, task->entry, 0) != 0 ||
+    if (plan_namer_locate(namer, task->entry, task->name) != 0 ||
         plan_object_name_make(namer, &naming, &changed) != 0) {
         return NULL;
     }
@@ -81,8 +81,12 @@ void plan_parts_prefix(const struct plan *plan, const struct plan_task *task,
     if (plan->volume_name[0] != '\0') {
         text_printf(text, "%s/", plan->volume_name);
     }
-    text_printf(text, "%llu-%u-%u/", (unsigned long long)view->entry.record,
+    text_printf(text, "%llu-%u-%u", (unsigned long long)view->entry.record,
                 (unsigned)view->entry.sequence, (unsigned)task->stream);
+    if (task->name > 0) {
+        text_printf(text, ".%u", (unsigned)task->name);
+    }
+    text_add_char(text, '/');
 }
 
 static void add_base(const struct plan *plan, struct text *text)

@@ -55,6 +55,7 @@ struct plan {
     char *volume_name;
     char *run;
     enum plan_streams streams;
+    enum plan_hard_links hard_links;
     bool composites;
     uint64_t min_size_bytes, max_size_bytes;
     struct plan_rules rules;

@@ -137,5 +137,8 @@ static int compare_tasks(const void *a, const void *b)
     if (x->entry != y->entry) {
         return x->entry < y->entry ? -1 : 1;
     }
-    return x->stream < y->stream ? -1 : (x->stream > y->stream ? 1 : 0);
+    if (x->stream != y->stream) {
+        return x->stream < y->stream ? -1 : 1;
+    }
+    return (x->name > y->name) - (x->name < y->name);
 }

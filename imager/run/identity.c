@@ -34,6 +34,9 @@ static void compute_options(struct run *run, struct text *text)
         (unsigned long long)settings->min_size_bytes, (unsigned long long)settings->max_size_bytes,
         (unsigned long long)settings->part_size_bytes,
         settings->storage_class != NULL ? settings->storage_class : "", (int)settings->if_exists);
+    if (settings->hard_links != PLAN_HARD_LINKS_ONCE) { /* so that older runs can be continued */
+        text_printf(text, "links=%d;", (int)settings->hard_links);
+    }
     add_list(text, "include", settings->includes, settings->include_count);
     add_list(text, "exclude", settings->excludes, settings->exclude_count);
     for (size_t i = 0; i < run->volume_count; i++) {

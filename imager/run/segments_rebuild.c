@@ -85,26 +85,6 @@ static bool is_stream(const struct volume_stream *stream, const char *wanted)
     return strcmp(text_str(&name), wanted) == 0;
 }
 
-/* The task of the line's stream, or UINT64_MAX. */
-static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record,
-                          const char *stream)
-{
-    struct run_volume *volume = &rebuild->run->volumes[index];
-    struct error ignored = {0};
-    int64_t entry = catalog_find(volume->catalog, record);
-    if (entry < 0 ||
-        catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, &ignored) != 0) {
-        return UINT64_MAX;
-    }
-    const struct volume_entry *facts = &rebuild->writer.view.entry;
-    for (size_t i = 0; i < facts->stream_count; i++) {
-        if (is_stream(&facts->streams[i], stream)) {
-            return outcome_task(volume, (uint32_t)entry, (unsigned)i);
-        }
-    }
-    return UINT64_MAX;
-}
-
 static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task, const char *name,
                            uint64_t size_bytes)
 {
@@ -120,6 +100,30 @@ static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task,
     return own != NULL && strcmp(own, name) == 0;
 }
 
+/* The open task that the line is about, or UINT64_MAX. */
+static uint64_t find_task(struct rebuild *rebuild, size_t index, const struct segment_line *line)
+{
+    const struct run_volume *volume = &rebuild->run->volumes[index];
+    const struct catalog_view *view = &rebuild->writer.view;
+    struct error ignored = {0};
+    int64_t entry = catalog_find(volume->catalog, line->record);
+    if (entry < 0 ||
+        catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, &ignored) != 0) {
+        return UINT64_MAX;
+    }
+    for (uint32_t i = volume->entry_first[entry]; i < volume->entry_first[entry + 1]; i++) {
+        uint32_t number = volume->entry_tasks[i];
+        uint64_t task = volume->first_task + number;
+        if (ledger_row(rebuild->run->ledger, task)->state == LEDGER_OPEN &&
+            is_stream(&view->entry.streams[plan_get_task(volume->plan, number)->stream],
+                      line->stream) &&
+            object_matches(rebuild, index, task, line->name, line->size_bytes)) {
+            return task;
+        }
+    }
+    return UINT64_MAX;
+}
+
 static void take_line(struct rebuild *rebuild, const struct segment_line *line)
 {
     struct run *run = rebuild->run;
@@ -127,9 +131,8 @@ static void take_line(struct rebuild *rebuild, const struct segment_line *line)
     if (index == SIZE_MAX) {
         return;
     }
-    uint64_t task = find_task(rebuild, index, line->record, line->stream);
-    if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN ||
-        !object_matches(rebuild, index, task, line->name, line->size_bytes)) {
+    uint64_t task = find_task(rebuild, index, line);
+    if (task == UINT64_MAX) {
         return;
     }
     struct ledger_row *row = ledger_row(run->ledger, task);

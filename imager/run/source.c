@@ -249,6 +249,7 @@ int source_plan(struct run *run, struct error *err)
             .volume_name = volume->folder,
             .run = run->identity.run,
             .streams = settings->streams,
+            .hard_links = settings->hard_links,
             .default_excludes = settings->default_excludes,
             .includes = settings->includes,
             .include_count = settings->include_count,
