@@ -17,6 +17,7 @@ struct migrate_options {
 
     /* What stands behind the settings. */
     struct option_list operands, volumes, includes, excludes, exclude_files, accepted;
+    const char *paths_file; /* --files-from, or NULL */
     struct text command;
     int volume_names, streams, hard_links, if_exists, progress_choice, level_choice, format_choice;
 };

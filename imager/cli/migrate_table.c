@@ -23,13 +23,12 @@ static const struct option_refusal no_letters = {
 static const struct option_refusal no_own = {
     "own", "comes with --since, which is not in this version; allowed are fail, skip, replace"};
 
-static const char *const later[] = {"--since",          "--files-from",
-                                    "--large-method",   "--bwlimit",
-                                    "--encryption-key", "--hash",
-                                    "--custom-time",    "--require",
-                                    "--project",        "--zone",
-                                    "--report",         "--impersonate-service-account",
-                                    "--control",        NULL};
+/* clang-format off */
+static const char *const later[] = {
+    "--since", "--large-method", "--bwlimit", "--encryption-key", "--hash", "--custom-time",
+    "--require", "--project", "--zone", "--report", "--impersonate-service-account", "--control",
+    NULL};
+/* clang-format on */
 
 static const struct option table[] = {
     {OPTION_HEADING, .help = "What is taken:"},
@@ -47,6 +46,12 @@ static const struct option table[] = {
     {OPTION_LIST, "--exclude-from", "FILE",
      "more --exclude patterns, one a line; empty lines and lines that begin with # do not count.",
      PLACE(exclude_files)},
+    {OPTION_STRING, "--files-from", "FILE",
+     "only what this list names, one path a line, as on Windows (D:\\Data\\a.txt) or as in the "
+     "manifest; a folder stands for all below, and excludes still win. What is not found makes "
+     "exit "
+     "code 3.",
+     PLACE(paths_file)},
     {OPTION_SIZE, "--min-size", "SIZE", "leave out smaller files.", PLACE(settings.min_size_bytes),
      .max = UINT64_MAX},
     {OPTION_SIZE, "--max-size", "SIZE", "leave out larger files.", PLACE(settings.max_size_bytes),

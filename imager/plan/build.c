@@ -51,6 +51,9 @@ int plan_decide_all(struct plan *plan, struct error *err)
             result = decide_entry(&build, err);
         }
     }
+    if (result == 0 && plan->rules.paths != NULL && plan_paths_failed(plan->rules.paths)) {
+        result = error_memory(err, "the list of paths");
+    }
     catalog_view_clear(&build.view);
     plan_unique_clear(&build.unique);
     plan_namer_free(build.namer);
@@ -96,7 +99,8 @@ static int look_around(struct build *build, struct plan_surroundings *around)
             *around = found;
         }
         name++;
-        if (taken || name >= build->name_count) {
+        /* A list marks what it meets, so all names are looked at. */
+        if (name >= build->name_count || (taken && build->plan->rules.paths == NULL)) {
             break;
         }
     }

@@ -62,8 +62,9 @@ void plan_place_append(struct plan_namer *namer, const struct catalog_name *name
         place->exclusion =
             plan_rules_exclude(rules, path, place->path.len, place->component, directory);
     }
-    place->included = place->included ||
-                      plan_rules_include(rules, path, place->path.len, place->component, directory);
+    /* Asked in any case: a list marks what it meets. */
+    bool included = plan_rules_include(rules, path, place->path.len, place->component, directory);
+    place->included = place->included || included;
 }
 
 bool plan_place_enter(struct plan_namer *namer, uint64_t parent_ref)

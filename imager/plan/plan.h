@@ -41,6 +41,23 @@ enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE }
  * object under each name that is not left out. */
 enum plan_hard_links { PLAN_HARD_LINKS_ONCE, PLAN_HARD_LINKS_COPY };
 
+/* ---- the paths of --files-from ------------------------------------------------------------- */
+
+/* Paths to take, as a list names them: below the root of the volume, with '/' or '\\', a drive
+ * letter in front does not count; as on the disk or as in the manifest; without regard to case. A
+ * folder stands for all below. One list serves all volumes of a run. Thread: one at a time. */
+struct plan_paths;
+struct plan_paths *plan_paths_new(void); /* NULL: out of memory */
+void plan_paths_free(struct plan_paths *paths);
+/* 0, also for one that is there already; -1: out of memory; -2: not UTF-8, or names nothing. */
+int plan_paths_add(struct plan_paths *paths, const char *line, size_t len) WARN_UNUSED;
+size_t plan_paths_count(const struct plan_paths *paths);
+/* After plan_build() for all volumes: those that were met nowhere, as they were given. Start with
+ * *index 0; NULL when there are no more. */
+const char *plan_paths_missing(const struct plan_paths *paths, size_t *index);
+/* SHA-256 that tells lists apart, whatever the order. -1: out of memory. */
+int plan_paths_digest(const struct plan_paths *paths, uint8_t ret_sha256[32]) WARN_UNUSED;
+
 struct plan_settings {
     const char *prefix;      /* of the destination, "" or without a final slash */
     const char *volume_name; /* folder of this volume under the prefix, or "" */
@@ -57,6 +74,7 @@ struct plan_settings {
     size_t include_count;
     const char *const *excludes;
     size_t exclude_count;
+    struct plan_paths *paths; /* or NULL; instead of includes: what it names is taken, and marked */
     uint64_t min_size_bytes, max_size_bytes; /* files outside are excluded; max 0 = none */
     bool composites; /* rights and bucket allow them; else large streams go whole */
 };

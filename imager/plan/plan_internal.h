@@ -89,6 +89,13 @@ bool plan_data_present(const struct volume_entry *entry, const struct volume_str
 /* Is there any content at all? */
 bool plan_data_any(const struct volume_stream *stream);
 
+/* ---- paths.c ------------------------------------------------------------------------------- */
+
+/* Is this path, in its escaped form, on the list? Marks it as met. */
+bool plan_paths_look(struct plan_paths *paths, const char *path, size_t len);
+/* Was there no memory for a look? Then what was not found means nothing. */
+bool plan_paths_failed(const struct plan_paths *paths);
+
 /* ---- task.c ---------------------------------------------------------------------------------- */
 
 struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,

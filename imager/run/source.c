@@ -9,6 +9,8 @@
 #include <strings.h>
 
 /* One path component out of a label: what would be a separator or a trap becomes '_'. */
+enum { MISSING_SHOWN = 10 };
+
 static void folder_from_label(const char *label, char *out, size_t size)
 {
     size_t used = 0;
@@ -237,6 +239,25 @@ static void add_totals(struct plan_totals *sum, const struct plan_totals *one)
     }
 }
 
+/* The first few by name; all are counted. */
+static void warn_of_missing(struct run *run)
+{
+    size_t index = 0;
+    const char *path;
+    while (run->settings->paths != NULL &&
+           (path = plan_paths_missing(run->settings->paths, &index)) != NULL) {
+        if (run->summary->paths_not_found++ < MISSING_SHOWN) {
+            CLEANUP_TEXT struct text shown = TEXT_INIT(1024);
+            text_add_shown(&shown, path, strlen(path), 400);
+            run_warn(run, "%s: on the list of --files-from, but not on the disk", text_str(&shown));
+        }
+    }
+    if (run->summary->paths_not_found > MISSING_SHOWN) {
+        run_warn(run, "%llu more paths of --files-from are not on the disk",
+                 (unsigned long long)run->summary->paths_not_found - MISSING_SHOWN);
+    }
+}
+
 int source_plan(struct run *run, struct error *err)
 {
     run_phase(run, "plan", 0);
@@ -255,6 +276,7 @@ int source_plan(struct run *run, struct error *err)
             .include_count = settings->include_count,
             .excludes = settings->excludes,
             .exclude_count = settings->exclude_count,
+            .paths = settings->paths,
             .min_size_bytes = settings->min_size_bytes,
             .max_size_bytes = settings->max_size_bytes,
             .composites = composites,
@@ -268,6 +290,7 @@ int source_plan(struct run *run, struct error *err)
         run->byte_count += plan_get_totals(volume->plan)->bytes;
         add_totals(&run->summary->planned, plan_get_totals(volume->plan));
     }
+    warn_of_missing(run);
     run->summary->objects_total = run->task_count;
     run->summary->bytes_total = run->byte_count;
     run->summary->orphans = run->summary->planned.orphans;
