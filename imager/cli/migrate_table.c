@@ -12,6 +12,7 @@ static const char *const volume_names[] = {"auto", "letter", "label", "number", 
 static const char *const streams[] = {"auto", "objects", "none", NULL};
 /* "own" comes last, so that the others keep their numbers. */
 static const char *const hard_links[] = {"once", "copy", NULL};
+static const char *const efs[] = {"fail", "raw", NULL};
 static const char *const if_exists[] = {"fail", "skip", "replace", "own", NULL};
 static const char *const progress_modes[] = {"auto", "bar", "json", "none", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -69,6 +70,11 @@ static const struct option table[] = {
      "the "
      "manifest; copy makes an object for every name. Default: once.",
      PLACE(hard_links), .choices = hard_links},
+    {OPTION_CHOICE, "--efs", "fail|raw",
+     "encrypted files: fail names them as failed; raw keeps their ciphertext and keys in a form "
+     "that "
+     "can be restored to NTFS, marked so. Default: fail.",
+     PLACE(efs), .choices = efs},
 
     {OPTION_HEADING, .help = "Where it goes:"},
     {OPTION_CHOICE, "--volume-names", "auto|label|number",

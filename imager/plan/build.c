@@ -212,6 +212,7 @@ static void count_task(struct plan_totals *totals, const struct plan_task *task)
 {
     totals->tasks++;
     totals->bytes += task->size_bytes;
+    totals->raw += task->raw ? 1 : 0;
     totals->requests += plan_task_requests(task);
     switch ((enum plan_way)task->way) {
     case PLAN_INLINE:
@@ -241,7 +242,7 @@ static void add_checksum(struct build *build, const struct plan_task *task, uint
         .stream = task->stream,
         .way = task->way,
         .flags = (uint8_t)((task->through_reader ? 1 : 0) | (task->resident ? 2 : 0) |
-                           (task->contiguous ? 4 : 0)),
+                           (task->contiguous ? 4 : 0) | (task->raw ? 8 : 0)),
         .rename_round = task->rename_round,
     };
     build->plan->checksum = crc32c_update(build->plan->checksum, &item, sizeof(item));

@@ -64,6 +64,7 @@ struct plan_settings {
     const char *run;         /* run id, for the metadata of objects */
     enum plan_streams streams;
     enum plan_hard_links hard_links;
+    bool efs_raw;          /* encrypted streams go as ciphertext; else they fail */
     bool default_excludes; /* at the root: pagefile.sys, hiberfil.sys, swapfile.sys, and
                                  $RECYCLE.BIN, System Volume Information with all below */
     /* Globs over the path with '/', case-insensitive: * within a component, ** across, ?, [abc].
@@ -124,6 +125,7 @@ struct plan_task {
     bool through_reader; /* LZNT1, CompactOS, or extents not to be trusted: volume_reader */
     bool resident;
     bool renamed;         /* another task had the same object name: this one got a suffix */
+    bool raw;             /* ciphertext of EFS, in the form of volume_efs_raw_bytes() */
     bool contiguous;      /* all bytes stand on the disk from `position` on: plan_group() */
     uint8_t rename_round; /* 0, or how often a suffix had to be tried: part of the object name */
 };
@@ -135,6 +137,7 @@ struct plan_totals {
     uint64_t streams_failed;
     uint64_t names;               /* further hard-link names, of entries that are not excluded */
     uint64_t orphans;             /* entries placed under .winch/orphans */
+    uint64_t raw;                 /* tasks that are ciphertext */
     uint64_t renamed;             /* names that needed an escape, a cut or a suffix */
     uint64_t batch, whole, parts; /* tasks by way */
     uint64_t requests;            /* estimate */

@@ -41,6 +41,8 @@ enum plan_code {
     PLAN_CODE_SIS,
     PLAN_CODE_REPARSE,
     PLAN_CODE_EFS,
+    PLAN_CODE_EFS_RAW,  /* sent as ciphertext */
+    PLAN_CODE_EFS_TORN, /* cannot be */
     PLAN_CODE_TOO_LARGE,
     PLAN_CODE_CROSSED_DATA,   /* this stream, or the entry for its unnamed one */
     PLAN_CODE_CROSSED_VALUE,  /* the entry; its streams are sent all the same */
@@ -56,6 +58,7 @@ struct plan {
     char *run;
     enum plan_streams streams;
     enum plan_hard_links hard_links;
+    bool efs_raw;
     bool composites;
     uint64_t min_size_bytes, max_size_bytes;
     struct plan_rules rules;

@@ -37,6 +37,9 @@ static void compute_options(struct run *run, struct text *text)
     if (settings->hard_links != PLAN_HARD_LINKS_ONCE) { /* so that older runs can be continued */
         text_printf(text, "links=%d;", (int)settings->hard_links);
     }
+    if (settings->efs_raw) {
+        text_add(text, "efs=raw;");
+    }
     if (settings->paths != NULL) {
         uint8_t digest[32];
         text->failed = text->failed || plan_paths_digest(settings->paths, digest) != 0;

@@ -75,6 +75,10 @@ static void add_object(struct run *run, struct plan_namer *namer, const struct r
     text_add_json(line, name, len);
     text_printf(line, ",\"generation\":\"%llu\",\"size\":%llu,\"crc32c\":\"%s\"",
                 (unsigned long long)row->generation, (unsigned long long)planned->size_bytes, crc);
+    if (planned->raw) {
+        text_printf(line, ",\"raw\":\"efs\",\"content_size\":%llu",
+                    (unsigned long long)view->entry.streams[planned->stream].size_bytes);
+    }
 }
 
 static void add_sentence(struct text *line, const char *sentence)

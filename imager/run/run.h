@@ -27,6 +27,7 @@ struct run_settings {
 
     enum plan_streams streams;
     enum plan_hard_links hard_links;
+    bool efs_raw;
     bool default_excludes;
     const char *const *includes;
     size_t include_count;

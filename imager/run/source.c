@@ -271,6 +271,7 @@ int source_plan(struct run *run, struct error *err)
             .run = run->identity.run,
             .streams = settings->streams,
             .hard_links = settings->hard_links,
+            .efs_raw = settings->efs_raw,
             .default_excludes = settings->default_excludes,
             .includes = settings->includes,
             .include_count = settings->include_count,
@@ -291,6 +292,12 @@ int source_plan(struct run *run, struct error *err)
         add_totals(&run->summary->planned, plan_get_totals(volume->plan));
     }
     warn_of_missing(run);
+    if (run->summary->planned.raw > 0) {
+        run_warn(run,
+                 "%llu encrypted (EFS) streams go as ciphertext: only NTFS can read them, with the "
+                 "keys of their owners",
+                 (unsigned long long)run->summary->planned.raw);
+    }
     run->summary->objects_total = run->task_count;
     run->summary->bytes_total = run->byte_count;
     run->summary->orphans = run->summary->planned.orphans;
