@@ -247,6 +247,12 @@ int volume_read_security(struct volume *volume,
                                      struct error *err),
                          void *self, uint64_t *ret_damaged, struct error *err) WARN_UNUSED;
 
+/* A self-relative security descriptor as SDDL, appended to `text`: parsed, it gives the same owner,
+ * group, entries and flags again; that parts were set by default is not in it. False, and nothing
+ * is appended, when the text could not say all of it (conditional entries, resource attributes,
+ * kinds that are not known) or the descriptor is damaged. Thread: any. */
+bool volume_sddl(const uint8_t *descriptor, size_t len, struct text *text) WARN_UNUSED;
+
 /* ---- reading contents -------------------------------------------------------------------- */
 
 /* Byte position on the disk (not the volume) of an extent or of a record: for ordering. */
