@@ -146,16 +146,7 @@ static void check_volumes(const struct migrate_options *options, struct option_m
     const struct option_list *list = &options->volumes;
     for (size_t i = 0; i < list->count; i++) {
         const char *volume = list->items[i];
-        bool is_letter =
-            strlen(volume) == 2 && volume[1] == ':' &&
-            ((volume[0] >= 'A' && volume[0] <= 'Z') || (volume[0] >= 'a' && volume[0] <= 'z'));
-        if (is_letter) {
-            option_mistake(
-                mistakes,
-                "--volume \"%s\": drive letters are known only through the agent, which is "
-                "not in this version; give the number or the label (see: winch disks)",
-                volume);
-        } else if (strcmp(volume, "all") == 0 && list->count > 1) {
+        if (strcmp(volume, "all") == 0 && list->count > 1) {
             option_mistake(mistakes, "--volume all: stands alone, without other volumes");
             return;
         }

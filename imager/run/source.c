@@ -128,18 +128,16 @@ static void fill_summary(struct run *run)
 /* Data that may be meant are not left out silently. */
 static void warn_not_taken(struct run *run, const struct disk_partition *partition)
 {
-    if (run->settings->volume_count > 0 || partition->role != DISK_ROLE_DATA ||
-        partition->content == DISK_NTFS || partition->content == DISK_RESERVED ||
-        partition->content == DISK_EMPTY) {
+    if (!volume_choice_misses(run->settings, partition)) {
         return;
     }
     CLEANUP_TEXT struct text what = TEXT_INIT(1000);
     volume_choice_describe(partition, &what);
     run->summary->partitions_not_taken++;
     run_warn(run,
-             "%s: NOT taken, no NTFS: %s. If that is meant, name the volumes to take with "
-             "--volume.",
-             run->settings->source, text_str(&what));
+             "%s: NOT taken, %s: %s. If that is meant, name the volumes to take with --volume.",
+             run->settings->source, partition->content == DISK_LOST ? "not found" : "no NTFS",
+             text_str(&what));
 }
 
 int source_open(struct run *run, struct error *err)

@@ -154,7 +154,7 @@ static void test_mistakes(void **state)
         {"a gs://abc --if-exists keep", 1, "allowed are fail, skip, replace\n"},
         {"a gs://abc --volume-names letter", 1, "the agent"},
         {"a gs://abc --volume-names x", 1, "allowed are auto, label, number\n"},
-        {"a gs://abc --volume d:", 1, "drive letters"},
+        {"a gs://abc --volume d:", 0, ""},
         {"a gs://abc --volume all,2", 1, "stands alone"},
         {"a gs://abc --volume 1,,2", 1, "between the commas is empty"},
         {"a gs://abc --accept dedupp", 1, "did you mean dedup?"},
