@@ -10,6 +10,8 @@
 #define GIB (UINT64_C(1) << 30)
 /* Cloud disks end at whole GiB. So many are tried: 2 s where a read takes half a millisecond. */
 #define BOUNDARIES_MAX 4096
+/* For a disk that answers slowly, or with errors only. */
+#define SEARCH_NS_MAX UINT64_C(10000000000)
 /* Behind the last usable sector: 16 KiB of entries, then the header. */
 #define ENTRIES_BYTES_USUAL 16384
 #define PLACES_MAX 4
@@ -88,8 +90,11 @@ static int search_boundaries(struct disk *disk, uint64_t sectors, struct gpt *gp
     uint64_t step = GIB / disk->sector_bytes;
     uint64_t end = sectors / step * step;
 
+    uint64_t deadline = clock_monotonic_ns() + SEARCH_NS_MAX;
+
     gpt->is_moved = true;
-    for (int i = 0; i < BOUNDARIES_MAX && end > 0; i++, end -= step) {
+    for (int i = 0; i < BOUNDARIES_MAX && end > 0 && clock_monotonic_ns() < deadline;
+         i++, end -= step) {
         int found = end == sectors ? 0 : gpt_read(disk, end - 1, gpt, err);
         if (found != 0) {
             return found;

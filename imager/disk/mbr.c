@@ -56,7 +56,7 @@ bool mbr_is_protective(const uint8_t *head, size_t len)
     for (unsigned i = 0; is_signed(head, len) && i < ENTRY_COUNT; i++) {
         struct entry entry = get_entry(head, i);
         /* The rest of the entry, too: boot code may have that byte there. */
-        if (entry.type == TYPE_PROTECTIVE && has_good_flag(&entry) && entry.first <= 1) {
+        if (entry.type == TYPE_PROTECTIVE && has_good_flag(&entry) && entry.first == 1) {
             return true;
         }
     }

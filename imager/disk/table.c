@@ -7,6 +7,10 @@
 
 #include "disk/disk_internal.h"
 
+#define NO_GPT                                                                                     \
+    "the first GPT is damaged, and no whole backup was found, at the end of the disk or where "    \
+    "that may have been before it was enlarged: its partitions cannot be found"
+
 /* What sector 0 and the GPTs tell. */
 struct finding {
     const char *volume; /* what the boot sector in sector 0 is of, or NULL */
@@ -50,22 +54,24 @@ int table_read(struct disk *disk, const uint8_t *head, size_t len, uint64_t size
     if (prefers < 0) {
         return -1;
     }
-    if (finding.has_gpt && prefers == 0 && (finding.is_protective || !finding.has_mbr)) {
+    /* A single entry in what else is no table may be boot code. */
+    bool rival = finding.has_mbr && mbr_is_table(head, len);
+    if (finding.has_gpt && prefers == 0 && (finding.is_protective || !rival)) {
         gpt_list(&finding.gpt, disk, layout);
         tell_gpt(disk, &finding, layout);
         tell_old_volume(&finding, layout);
         return 0;
     }
-    /* Without a boot sector to doubt it, also a table with nothing but broken entries. */
-    if (finding.has_mbr ||
-        (finding.volume == NULL && !finding.is_protective && mbr_is_table(head, len))) {
+    /* Without a boot sector to doubt it, also a table with nothing but broken entries; with one
+     * also a table that only announces a lost GPT, since that came after the volume. */
+    bool is_plain = finding.volume == NULL && !finding.is_protective && mbr_is_table(head, len);
+    bool is_announced = finding.volume != NULL && finding.is_protective;
+    if (finding.has_mbr || is_plain || is_announced) {
         return use_mbr(disk, head, &finding, layout, err);
     }
     if (finding.is_protective) {
         layout_warn(layout,
-                    "both GPTs are damaged: their partitions cannot be found; 'gdisk' or "
-                    "'testdisk' on a copy of the disk may restore them. If the disk was enlarged, "
-                    "the second GPT stands where it ended before");
+                    NO_GPT "; 'gdisk' or 'testdisk' on a copy of the disk may restore them");
     } else if (finding.has_gpt) {
         layout_warn(layout,
                     "an old GPT stands at sector %llu, without an MBR and a first GPT: it was "
@@ -140,8 +146,7 @@ static int use_mbr(struct disk *disk, const uint8_t *head, const struct finding 
         return -1;
     }
     if (finding->is_protective) {
-        layout_warn(layout, "both GPTs are damaged: their partitions cannot be found, and those of "
-                            "the MBR beside them are only a part");
+        layout_warn(layout, NO_GPT "; the MBR before it was used");
     } else if (finding->has_gpt) {
         layout_warn(layout,
                     "an old GPT stands at sector %llu: the MBR has no entry for it, so it "

@@ -164,6 +164,35 @@ static void check_gpt(const uint8_t *disk, size_t len, const char *warning)
     disk_layout_clear(&layout);
 }
 
+/* The MBR announces a GPT: that this is lost does not bring the volume of before back. */
+static void old_boot_sector_without_gpt(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_zeros();
+
+    make_ntfs(disk);
+    make_mbr_entry(disk, 0, 0xEE, 1, SECTORS - 1);
+    struct disk_layout layout = look(disk, DISK_BYTES);
+    assert_string_equal(layout.table, "mbr");
+    assert_int_equal(layout.count, 1);
+    assert_string_equal(layout.partitions[0].kind, "lost-gpt");
+    assert_true(warns(&layout, "no whole backup was found"));
+    assert_true(warns(&layout, "an old NTFS boot sector"));
+    disk_layout_clear(&layout);
+}
+
+/* Boot code of which one piece looks like an entry is no rival of a GPT. */
+static void gpt_behind_unknown_boot_code(void **state)
+{
+    (void)state;
+    CLEANUP_FREE uint8_t *disk = make_gpt_disk();
+
+    memset(disk + 446, 'x', 64);
+    make_mbr_entry(disk, 1, 0x07, 64, 4000);
+    disk[462] = 0;
+    check_gpt(disk, DISK_BYTES, "no protective MBR");
+}
+
 static void gpt_without_protective_mbr(void **state)
 {
     (void)state;
@@ -216,7 +245,8 @@ static void enlarged(void **state)
     memset(disk + SECTOR, 0, SECTOR);
     struct disk_layout layout = look(disk, (size_t)LARGER * SECTOR);
     assert_string_equal(layout.table, "none");
-    assert_true(warns(&layout, "If the disk was enlarged"));
+    assert_true(warns(
+        &layout, "no whole backup was found, at the end of the disk or where that may have been"));
     disk_layout_clear(&layout);
 }
 
@@ -313,6 +343,8 @@ int main(void)
         cmocka_unit_test(boot_text_is_no_table),
         cmocka_unit_test(boot_code_that_looks_like_an_entry),
         cmocka_unit_test(bare_volume_over_old_backup),
+        cmocka_unit_test(old_boot_sector_without_gpt),
+        cmocka_unit_test(gpt_behind_unknown_boot_code),
         cmocka_unit_test(gpt_without_protective_mbr),
         cmocka_unit_test(old_gpt_behind_mbr),
         cmocka_unit_test(enlarged),
