@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Fixtures of the differential suite: those of tests/integration, and the table of readers.
+
+Environment: WINCH, FAKE_GCS, WINCH_SHARED, WINCH_IMAGES as in tests/integration/conftest.py.
+"""
+import importlib.util
+import os
+import sys
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+INTEGRATION = os.path.join(TOP, 'tests', 'integration')
+sys.path[:0] = [HERE, INTEGRATION, os.path.join(TOP, 'tests', 'images')]
+
+
+def load_integration():
+    """tests/integration/conftest.py under another name: this file has its own already."""
+    spec = importlib.util.spec_from_file_location('integration_fixtures',
+                                                  os.path.join(INTEGRATION, 'conftest.py'))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+INTEGRATION_FIXTURES = load_integration()
+images = INTEGRATION_FIXTURES.images
+shared_images = INTEGRATION_FIXTURES.shared_images
+start_storage = INTEGRATION_FIXTURES.start_storage
+winch = INTEGRATION_FIXTURES.winch
+
+from results import TABLE, TREES     # noqa: E402
+
+
+def pytest_addoption(parser):
+    parser.addoption('--seeds', type=int, default=None, metavar='N',
+                     help='random trees to try (default: as many as fit into 35 s)')
+    parser.addoption('--seed', type=int, default=None, metavar='S',
+                     help='the first seed (default: WINCH_SEED, else chance)')
+
+
+def pytest_terminal_summary(terminalreporter):
+    if TREES:
+        terminalreporter.section('trees')
+        for line in TREES:
+            terminalreporter.write_line(line)
+    if not TABLE.empty():
+        terminalreporter.section('readers')
+        for line in TABLE.lines():
+            terminalreporter.write_line(line)
