@@ -48,6 +48,10 @@ class Folder:
         self.times = None
 
 
+class Unusable(Exception):
+    """ntfs-3g could not do what it was told to: nobody knows what stands there now."""
+
+
 class RandomTree:
     """make() writes the image; then walk() gives every (path, node)."""
 
@@ -376,7 +380,10 @@ class RandomTree:
     def act(self, count):
         actions, weights = zip(*self.ACTIONS)
         for action in self.rnd.choices(actions, weights, k=count):
-            action(self)
+            try:
+                action(self)
+            except OSError as error:
+                raise Unusable('%s after %s' % (error, self.done[-1:])) from error
 
     def leave_garbage(self):
         """What is free on the disk holds what somebody deleted, so that it can be recognised."""
