@@ -26,6 +26,7 @@ INTEGRATION_FIXTURES = load_integration()
 images = INTEGRATION_FIXTURES.images
 shared_images = INTEGRATION_FIXTURES.shared_images
 start_storage = INTEGRATION_FIXTURES.start_storage
+storage = INTEGRATION_FIXTURES.storage
 winch = INTEGRATION_FIXTURES.winch
 
 from results import TABLE, TREES     # noqa: E402

@@ -98,7 +98,8 @@ class Trial:
                 if stream.form != 'wof' and compare(stream, answers[key]) not in ACCEPTED:
                     differs[key] = '%r: %s reads %s, winch %s' % (
                         stream.path, reader.name, answers[key], stream.got)
-        paths = {repr(row.path): names.path(row.path) for row in self.tree.rows()}
+        paths = {repr(row.path): names.path(row.path, row.want == 'dir')
+                 for row in self.tree.rows()}
         for problem in problems:
             path = paths.get(problem.split(': ')[0].split(':')[0])
             if problem.endswith('content') and path and not differs:
@@ -111,7 +112,8 @@ class Trial:
         """Exactly the paths and streams of the tree; names, times and links of each."""
         lines = {path: line for path, line in manifest.by_path().items()
                  if line.get('reason') != 'system' and path != ''}
-        wanted = {names.path(path): node for path, node in self.tree.walk()}
+        wanted = {names.path(path, isinstance(node, Folder)): node
+                  for path, node in self.tree.walk()}
         for path in lines.keys() - wanted.keys():
             self.problems.append('%r is in the manifest and was not on the disk' % path)
         for path, node in wanted.items():
@@ -127,7 +129,7 @@ class Trial:
             self.problems.append('%r: links %s, wanted %d' % (path, line.get('links'), links))
         found = set(manifest.inline_streams(line)) | {
             stream for of, stream in manifest.stream_lines() if of == line['path']}
-        wanted = {names.component(name) for name in node.streams}
+        wanted = {names.component(name, last=True) for name in node.streams}
         if found != wanted:
             self.problems.append('%r: streams %s, wanted %s' % (
                 path, sorted(found - wanted), sorted(wanted - found)))

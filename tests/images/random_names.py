@@ -2,7 +2,7 @@
 """Names by chance: ordinary ones, and all that an NTFS name can hold and ntfs-3g lets through."""
 
 WORDS = ('report', 'photo', 'a', 'Data', 'readme', 'IMG_2001', 'x' * 40, 'New Folder', 'index')
-ENDINGS = ('', '', '.txt', '.bin', '.JPG', '.', ' ', '.tar.gz', ' .', '~1', '.lnk')
+ENDINGS = ('', '', '.txt', '.bin', '.JPG', '.', ' ', '.tar.gz', ' .', '~1', '.lnk', '#12')
 RESERVED = ('CON', 'nul', 'AUX.txt', 'com1', '.winch', '.WINCH2', '.well-known', 'acme-challenge',
             'desktop.ini', '$MFT', '$Extend', 'pagefile.sys', '...', 'index.html', 'run.json')
 # One of each kind of unit that needs care: control, quoting, URL, glob, bidi, outside of the BMP.
