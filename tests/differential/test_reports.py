@@ -4,12 +4,14 @@
 docs/ntfs-support.md lists the reports with their tests; those that other suites have are not
 repeated here.
 """
+import base64
 import csv
 import datetime
 import hashlib
 import lzma
 import os
 import shutil
+import struct
 import subprocess
 import time
 
@@ -175,8 +177,8 @@ def test_colon_and_all_that_is_no_name(images, winch, storage):
 @pytest.mark.parametrize('name,key', (('dirty', 'dirty'), ('hibernated', 'hibernated'),
                                       ('mirror', 'mirror_differs')))
 def test_state_stands_in_the_run(name, key, images, winch, storage):
-    """rescuezilla/rescuezilla#254, dougbutts/redorescue#74, stevenshiau/clonezilla#75: a hibernated
-    or dirty volume is refused; Thomas-Tsai/partclone#79: or taken without notice."""
+    """rescuezilla/rescuezilla#254, redorescue/redorescue#74, stevenshiau/clonezilla#75: a
+    hibernated or dirty volume is refused; Thomas-Tsai/partclone#79: or taken without notice."""
     run = Run(winch, storage, images.get(name, 'state'), expect=0)
     state = run.manifest.run_json['volumes'][0]
     assert state[key] is True, state
@@ -206,6 +208,16 @@ def test_one_broken_attribute_list(images, winch, storage):
     run.check_failed('broken.bin', 'bad-record', 'pieces are missing')
     run.check_rows(images.rows('bad-list'))
     assert run.result.json['failed'] == 1
+
+
+def test_facts(kinds):
+    """What a restore needs beside content, byte for byte as it was put there."""
+    line = kinds.lines['ea.txt']
+    assert line['object_id'] == bytes(range(16)).hex()
+    assert base64.b64decode(line['ea']) == contents.extended_attributes(
+        [(b'WINCH.TEST', b'hello'), (b'$LXMOD', struct.pack('<I', 0o100644))])
+    assert kinds.lines['hidden.sys']['attributes'] & 0x27 == 0x26
+    assert kinds.lines['names/long file name.txt']['short_name'] == 'LONGFI~1.TXT'
 
 
 def read_times(shared, volume):

@@ -37,6 +37,7 @@ class File:
         self.names = 1
         self.link = False
         self.packed = False     # CompactOS: neither written nor cut any more
+        self.compressed = False
         self.times = None
 
 
@@ -156,6 +157,7 @@ class RandomTree:
         path, folder, name = place
         data = self.content(size)
         node = folder.children[name] = File(data)
+        node.compressed = folder.compressed
         with open(self.at(path), 'wb') as stream:
             step = self.rnd.choice((size or 1, 4096, 10000, self.cluster))
             for offset in range(0, size, step):
@@ -361,6 +363,7 @@ class RandomTree:
         for path, folder, name in places:
             handles.append(os.open(self.at(path), os.O_CREAT | os.O_WRONLY))
             nodes.append(folder.children.setdefault(name, File()))
+            nodes[-1].compressed = folder.compressed
         for _ in range(rounds):
             for handle, node in zip(handles, nodes):
                 piece = self.rnd.randbytes(step)
@@ -403,8 +406,8 @@ class RandomTree:
     def allocate(self):
         """Valid lengths below the size, as Windows programs leave them."""
         files = [(path, node) for path, node in self.walk()
-                 if isinstance(node, File) and not node.packed and 4096 < len(node.data) and
-                 node.names == 1 and PLAIN_NAME.issuperset(path)]
+                 if isinstance(node, File) and not node.packed and not node.compressed and
+                 4096 < len(node.data) and node.names == 1 and PLAIN_NAME.issuperset(path)]
         for path, node in self.rnd.sample(files, min(len(files), 2)):
             size = len(node.data) + self.rnd.choice((1, 5000, 100000))
             if not self.fits(size):
@@ -412,7 +415,7 @@ class RandomTree:
             try:
                 ntfs_image.run('ntfsfallocate', '-l', size, self.image, os.fsdecode(path))
             except ntfs_image.CannotMake:
-                continue        # it declines some: compressed ones, and sparse ones at times
+                continue        # it declines some
             node.data.extend(bytes(size - len(node.data)))
             node.times = None
             self.done.append(('allocate', path, size))
