@@ -28,12 +28,13 @@ class Comparison:
         self.hashes = {}
 
     def problem(self, row, text):
-        self.problems.append('%r%s: %s' % (row.path, ':%s' % row.stream.decode() if row.stream
-                                           else '', text))
+        stream = ':%s' % row.stream.decode('utf-8', 'backslashreplace') if row.stream else ''
+        self.problems.append('%r%s: %s' % (row.path, stream, text))
 
     def compare(self, rows):
+        folders = {row.path for row in rows if row.want == 'dir'}
         for row in rows:
-            line = self.lines.get(names.path(row.path, row.want == 'dir'))
+            line = self.lines.get(names.path(row.path, row.path in folders))
             if line is None:
                 self.problem(row, 'no line in the manifest')
             elif row.stream:
