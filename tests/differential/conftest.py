@@ -7,6 +7,8 @@ import importlib.util
 import os
 import sys
 
+import pytest
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 INTEGRATION = os.path.join(TOP, 'tests', 'integration')
@@ -29,14 +31,27 @@ start_storage = INTEGRATION_FIXTURES.start_storage
 storage = INTEGRATION_FIXTURES.storage
 winch = INTEGRATION_FIXTURES.winch
 
-from results import TABLE, TREES     # noqa: E402
+import ntfs_image                       # noqa: E402
+import odd_volumes                      # noqa: E402
+from results import TABLE, TREES        # noqa: E402
+
+
+@pytest.fixture
+def odd_volume(images):
+    """odd_volume('odd-names'): the path of an image of odd_volumes.py."""
+    def get(name):
+        missing = ntfs_image.why_no_mount()
+        if missing:
+            pytest.skip(missing)
+        return odd_volumes.get(images.folder, name)
+    return get
 
 
 def pytest_addoption(parser):
     parser.addoption('--seeds', type=int, default=None, metavar='N',
                      help='random trees to try (default: as many as fit into 35 s)')
     parser.addoption('--seed', type=int, default=None, metavar='S',
-                     help='the first seed (default: WINCH_SEED, else chance)')
+                     help='the first seed (default: WINCH_SEED, else 1, in long runs chance)')
 
 
 def pytest_terminal_summary(terminalreporter):

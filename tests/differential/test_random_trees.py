@@ -3,8 +3,8 @@
 and the manifest, and nothing else.
 
 A seed makes the same tree again: pytest tests/differential/test_random_trees.py --seed S --seeds 1,
-or WINCH_SEED and WINCH_SEEDS. Without a number the test tries trees for half a minute;
-WINCH_DIFFERENTIAL=long tries 200.
+or WINCH_SEED and WINCH_SEEDS. Without a number the test tries trees for half a minute, from seed 1;
+WINCH_DIFFERENTIAL=long tries 200, from a seed by chance.
 """
 import datetime
 import os
@@ -29,6 +29,7 @@ from winch_program import Winch
 
 SECONDS = 32
 LONG = 200
+FIRST = 1               # the short run goes over known ground; the long one takes a seed by chance
 READER_EVERY = 3        # one tree of so many is read by libfsntfs, too
 ACCEPTED = ('same', 'refuses')
 SHOWN = 300             # characters of a line about a problem
@@ -87,11 +88,12 @@ class Trial:
         if not problems and self.seed % READER_EVERY:
             return
         keys = {key: stream for key, stream in found.streams.items() if stream.got}
-        differs = {}
+        differs, asked_readers = {}, 0
         for reader in (NtfsCat(), Icat(), FsNtfs()):
             asked = keys if problems or reader.name == 'libfsntfs' else {}
             if reader.absent() or not asked:
                 continue
+            asked_readers += 1
             answers = reader.read(self.image, list(asked))
             for key, stream in asked.items():
                 # Each refuses some names; other bytes are another thing.
@@ -102,7 +104,7 @@ class Trial:
                  for row in self.tree.rows()}
         for problem in problems:
             path = paths.get(problem.split(': ')[0].split(':')[0])
-            if problem.endswith('content') and path and not differs:
+            if problem.endswith('content') and path and not differs and asked_readers == 3:
                 self.miswritten += 1
             else:
                 self.problems.append(problem)
@@ -176,15 +178,20 @@ class Trial:
         return '\n'.join(text)
 
 
+def is_long():
+    return os.environ.get('WINCH_DIFFERENTIAL') == 'long'
+
+
 def chosen_seeds(config):
     """(first seed, how many or None for as many as fit into the time)."""
     first = config.getoption('--seed')
+    chance = random.SystemRandom().randrange(10**6) if is_long() else FIRST
     if first is None:
-        first = int(os.environ.get('WINCH_SEED') or random.SystemRandom().randrange(10**6))
+        first = int(os.environ.get('WINCH_SEED') or chance)
     number = config.getoption('--seeds')
     if number is None and os.environ.get('WINCH_SEEDS'):
         number = int(os.environ['WINCH_SEEDS'])
-    if number is None and os.environ.get('WINCH_DIFFERENTIAL') == 'long':
+    if number is None and is_long():
         number = LONG
     return first, number
 
@@ -251,8 +258,8 @@ def test_a_difference_is_noticed(tmp_path):
     files[3][1].names += 1
     trial.tree.top.children[b'never written'] = File(b'x')
     problems = trial.run(fake_gcs, winch).problems
-    # Three readers take the disk's side about the content: so it is counted apart.
-    assert trial.miswritten == 1
-    for path in changed[1:] + [b'never written']:
+    # Where three readers are here, they take the disk's side about the content.
+    assert trial.miswritten <= 1
+    for path in changed[trial.miswritten:] + [b'never written']:
         shown = (repr(path), repr(names.path(path)))
         assert any(problem.startswith(shown) for problem in problems), (path, problems)
