@@ -374,11 +374,36 @@ class RandomTree:
         self.used += 2 * rounds * step
         self.done.append(('interleave', places[0][0], places[1][0], rounds))
 
+    def crowd(self):
+        """A folder with more names than one index block holds, of which many go again: records are
+        used a second time, with another sequence number."""
+        place = self.place()
+        if place is None:
+            return
+        path, folder, name = place
+        os.mkdir(self.at(path))
+        node = folder.children[name] = Folder()
+        node.compressed = folder.compressed
+        for number in range(self.rnd.randrange(60, 400)):
+            below = b'%06d %s' % (self.rnd.randrange(10**6), b'x' * self.rnd.randrange(0, 60))
+            data = b'%d' % number * self.rnd.randrange(0, 200)
+            if below in node.children or len(path) + len(below) > PATH_MAX:
+                continue
+            with open(self.at(path + b'/' + below), 'wb') as stream:
+                stream.write(data)
+            node.children[below] = File(data)
+            node.children[below].compressed = folder.compressed
+        for below in self.rnd.sample(sorted(node.children), len(node.children) // 2):
+            os.unlink(self.at(path + b'/' + below))
+            del node.children[below]
+        self.done.append(('crowd', path, len(node.children)))
+
     # --- one after the other -----------------------------------------------------------------
 
     ACTIONS = (
         (new_file, 30), (new_folder, 10), (rewrite, 14), (cut, 10), (stream, 12), (many_streams, 1),
-        (hard_link, 4), (symlink, 3), (compact, 3), (delete, 6), (rename, 5), (interleave, 2))
+        (hard_link, 4), (symlink, 3), (compact, 3), (delete, 6), (rename, 5), (interleave, 2),
+        (crowd, 1))
 
     def act(self, count):
         actions, weights = zip(*self.ACTIONS)
