@@ -48,6 +48,24 @@ struct upload_source stream_source(struct stream *stream)
     };
 }
 
+bool stream_is_zero(void *self, uint64_t offset, uint64_t len)
+{
+    struct stream *stream = self;
+    uint64_t end = offset + len;
+    if (stream->task->through_reader || stream->task->resident || stream->task->raw) {
+        return false;
+    }
+    end = end < stream->stream->valid_bytes ? end : stream->stream->valid_bytes;
+    struct volume_extent_map *map = &stream->map;
+    for (size_t i = offset < end ? volume_extent_map_find(map, offset) : map->count;
+         i < map->count && map->starts[i] < end; i++) {
+        if (map->extents[i].cluster != VOLUME_HOLE) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static ssize_t read_resident(struct stream *stream, uint64_t offset, void *buf, size_t len,
                              struct error *err)
 {

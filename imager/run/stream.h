@@ -30,6 +30,8 @@ int stream_open(struct stream *stream, struct run *run, struct run_volume *volum
 void stream_clear(struct stream *stream);
 
 struct upload_source stream_source(struct stream *stream);
+/* For upload_composite_zeros: nothing but holes and what was never written. */
+bool stream_is_zero(void *stream, uint64_t offset, uint64_t len);
 /* For upload_source: between 1 and len bytes, or -1. */
 ssize_t stream_read(void *stream, uint64_t offset, void *buf, size_t len, struct error *err);
 

@@ -157,6 +157,7 @@ static struct upload_composite *open_composite(struct worker *worker, uint64_t n
     if (composite == NULL) {
         return NULL;
     }
+    run->bytes_done += upload_composite_zeros(composite, stream_is_zero, &worker->stream);
     if (run->resumed) {
         (void)journal_hint(run->journal, number, composite); /* none is as good */
         if (upload_composite_survey(worker->uploader, composite, err) != 0) {

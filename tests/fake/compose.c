@@ -60,6 +60,13 @@ static int add_source(struct request *request, struct compose *compose, const cJ
         reply_not_found(request, name);
         return -1;
     }
+    for (size_t i = 0; request->server->options->unique_sources && i < compose->source_count; i++) {
+        if (compose->sources[i] == source) {
+            object_release(source);
+            reply_error(request, 400, "invalid", "A source object is named twice");
+            return -1;
+        }
+    }
     compose->sources[compose->source_count++] = source;
     if (!conditions_met(&conditions, source->generation, source->metageneration, &failed)) {
         reply_store_result(request, STORE_CONDITION, failed);

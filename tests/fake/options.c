@@ -29,6 +29,7 @@ static const char help_text[] =
     "  --metadata-token T  be a metadata server and token endpoint that hands out T\n"
     "  --bucket-json FILE  members to overlay on the resource of every bucket\n"
     "  --ignore-delete-sources\n"
+    "  --unique-sources\n"
     "                      compose as a server that does not know deleteSourceObjects\n"
     "  --threads N         threads that serve (default 2, with --dir 4)\n"
     "  --help              this text\n";
@@ -48,6 +49,7 @@ enum option_id {
     OPTION_METADATA_TOKEN,
     OPTION_BUCKET_JSON,
     OPTION_IGNORE_DELETE_SOURCES,
+    OPTION_UNIQUE_SOURCES,
     OPTION_THREADS,
     OPTION_HELP,
 };
@@ -67,6 +69,7 @@ static const struct option long_options[] = {
     {"metadata-token", required_argument, NULL, OPTION_METADATA_TOKEN},
     {"bucket-json", required_argument, NULL, OPTION_BUCKET_JSON},
     {"ignore-delete-sources", no_argument, NULL, OPTION_IGNORE_DELETE_SOURCES},
+    {"unique-sources", no_argument, NULL, OPTION_UNIQUE_SOURCES},
     {"threads", required_argument, NULL, OPTION_THREADS},
     {"help", no_argument, NULL, OPTION_HELP},
     {NULL, 0, NULL, 0},
@@ -153,6 +156,8 @@ static bool *flag_place(int id, struct options *ret)
         return &ret->md5;
     case OPTION_IGNORE_DELETE_SOURCES:
         return &ret->ignore_delete_sources;
+    case OPTION_UNIQUE_SOURCES:
+        return &ret->unique_sources;
     case OPTION_HELP:
         return &ret->help;
     default:

@@ -22,6 +22,7 @@ struct options {
     const char *metadata_token;
     const char *bucket_json_file; /* overlaid on every bucket's resource */
     bool ignore_delete_sources;
+    bool unique_sources; /* refuses a compose that names an object twice */
     unsigned thread_count;
     bool help;
 };

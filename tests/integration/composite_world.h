@@ -141,7 +141,7 @@ static void assert_complete(struct upload *upload)
     if (upload->progress != UPLOAD_COMPLETE) {
         fail_msg("not complete: %d %s", (int)upload->progress, upload->session.err.message);
     }
-    uint32_t crc = pattern_crc(upload->pattern.seed, 0, upload->size_bytes);
+    uint32_t crc = pattern_sum(&upload->pattern, 0, upload->size_bytes);
     assert_int_equal(upload->result.crc32c, crc);
     assert_int_equal(upload->result.size_bytes, upload->size_bytes);
     assert_content(&upload->session, upload->name, upload->size_bytes, crc);

@@ -165,6 +165,8 @@ static struct upload_counters counters_of(struct session *session)
 
 struct pattern {
     uint64_t seed;
+    const uint64_t (*holes)[2]; /* ranges that are zeros; or NULL */
+    size_t hole_count;
     uint64_t fail_at; /* a read of this byte fails; 0: none */
     _Atomic uint64_t read_bytes;
 };
@@ -182,6 +184,12 @@ static ssize_t pattern_read(void *self, uint64_t offset, void *buf, size_t len, 
             (offset + i) * 0x9e3779b97f4a7c15ULL + pattern->seed * 0xd1342543de82ef95ULL;
         out[i] = (unsigned char)(mixed >> 56);
     }
+    for (size_t i = 0; i < pattern->hole_count; i++) {
+        for (size_t at = 0; at < count; at++) {
+            bool inside = offset + at >= pattern->holes[i][0] && offset + at < pattern->holes[i][1];
+            out[at] = inside ? 0 : out[at];
+        }
+    }
     atomic_fetch_add(&pattern->read_bytes, count);
     return (ssize_t)count;
 }
@@ -191,10 +199,11 @@ static struct upload_source pattern_source(struct pattern *pattern, uint64_t siz
     return (struct upload_source){.size_bytes = size_bytes, .read = pattern_read, .self = pattern};
 }
 
-static uint32_t pattern_crc(uint64_t seed, uint64_t offset, uint64_t size_bytes)
+static uint32_t pattern_sum(const struct pattern *like, uint64_t offset, uint64_t size_bytes)
 {
     static unsigned char buf[65536];
-    struct pattern pattern = {.seed = seed};
+    struct pattern pattern = {
+        .seed = like->seed, .holes = like->holes, .hole_count = like->hole_count};
     uint32_t crc = 0;
     for (uint64_t at = 0; at < size_bytes;) {
         uint64_t rest = size_bytes - at;
@@ -204,6 +213,11 @@ static uint32_t pattern_crc(uint64_t seed, uint64_t offset, uint64_t size_bytes)
         at += (uint64_t)got;
     }
     return crc;
+}
+
+static uint32_t pattern_crc(uint64_t seed, uint64_t offset, uint64_t size_bytes)
+{
+    return pattern_sum(&(struct pattern){.seed = seed}, offset, size_bytes);
 }
 
 /* ---- looks into the bucket ---- */

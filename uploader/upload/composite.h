@@ -3,7 +3,8 @@
  * The tree of a composite upload. One mutex guards everything that changes; it is never held during
  * I/O or while a caller's function runs. composite_tree.c has the arithmetic, the counters and the
  * states; composite_part.c sends or proves a part; composite_join.c composes; composite_prove.c
- * settles nodes that an earlier session left unproven; composite_survey.c finds them.
+ * settles nodes that an earlier session left unproven; composite_survey.c finds them;
+ * composite_zeros.c leaves out zeros that others stand for.
  */
 #ifndef WINCH_UPLOAD_COMPOSITE_H
 #define WINCH_UPLOAD_COMPOSITE_H
@@ -22,7 +23,7 @@ enum node_state {
     NODE_FOUND,   /* stands on the server with the right size, content unproven */
     NODE_READ,    /* a part below a FOUND node: read, waits for the others */
     NODE_DONE,    /* stands on the server, proven */
-    NODE_COVERED, /* below a DONE node: nothing to do */
+    NODE_COVERED, /* below a DONE node, or a repeat: nothing to do */
 };
 
 struct node {
@@ -36,6 +37,8 @@ struct node {
     bool is_claimed;       /* parts only */
     bool is_again;         /* parts only: was claimed before, has to be sent after all */
     bool has_known;
+    bool is_repeat;    /* COVERED: zeros that the compose takes from a model beside or above it */
+    bool is_model;     /* zeros that stand for the repeats beside it, too */
     bool is_uncertain; /* a write ended without an answer: something may be there */
 };
 _Static_assert(sizeof(struct node) <= 64, "a node is promised to be small");
@@ -115,6 +118,16 @@ static inline void composite_unlock(struct upload_composite *composite)
 /* Tell the journal. Without the lock. */
 void composite_report_node(const struct upload_composite *composite, unsigned level, uint32_t index,
                            uint64_t generation, uint32_t crc32c);
+
+/* ---- composite_zeros.c ---- */
+
+/* Which of `count` nodes from `first` stands for the repeats among them; COMPOSITE_NONE. */
+uint32_t composite_model(const struct upload_composite *composite, unsigned level, uint32_t first,
+                         uint32_t count);
+/* The server takes no source twice: the repeats among the children of a node are handed out like
+ * all others. Returns how many there were. */
+uint32_t composite_unrepeat_locked(struct upload_composite *composite, unsigned level,
+                                   uint32_t index);
 
 /* ---- composite_join.c ---- */
 

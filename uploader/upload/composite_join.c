@@ -14,6 +14,7 @@ struct join {
     uint32_t index;
     uint32_t first; /* child */
     uint32_t count;
+    uint32_t model; /* among the children, of the repeats; COMPOSITE_NONE */
     uint64_t length;
     uint32_t crc32c; /* combined */
     uint64_t if_generation;
@@ -29,6 +30,12 @@ static bool is_top(const struct join *join)
     return join->level == join->composite->top;
 }
 
+/* Flags of repeats change only in the call that composes their group. */
+static bool is_repeat(const struct join *join, uint32_t i)
+{
+    return composite_node(join->composite, join->level - 1, join->first + i)->is_repeat;
+}
+
 /* The children as they stand, and the checksum that the result must have. */
 static void gather(struct join *join)
 {
@@ -39,8 +46,10 @@ static void gather(struct join *join)
         uint32_t child = join->first + i;
         const struct node *node = composite_node(composite, join->level - 1, child);
         uint64_t length = composite_span(composite, join->level - 1, child).length;
+        uint32_t source = node->is_repeat ? join->model : i;
+        node = composite_node(composite, join->level - 1, join->first + source);
         join->sources[i] =
-            (struct gcs_source){.name = join->names[i], .generation = node->generation};
+            (struct gcs_source){.name = join->names[source], .generation = node->generation};
         join->crc32c = crc32c_combine(join->crc32c, node->crc32c, length);
     }
     join->if_generation = is_top(join) ? composite->if_generation : 0;
@@ -53,6 +62,9 @@ static int accept(struct join *join, uint64_t generation, bool was_present, stru
     composite_report_node(composite, join->level, join->index, generation, join->crc32c);
     for (uint32_t i = 0; i < join->count; i++) {
         struct error failure = {0};
+        if (is_repeat(join, i)) {
+            continue; /* its model is deleted once */
+        }
         if (upload_delete_exactly(join->uploader, join->names[i], join->sources[i].generation,
                                   &failure) != 0) {
             if (failure.kind != ERROR_FAIL_ENTRY) {
@@ -194,7 +206,7 @@ static int source_is_gone(struct join *join, struct error *err)
     bool is_missing[GCS_COMPOSE_MAX] = {false};
     uint32_t missing = 0;
     for (uint32_t i = 0; i < join->count; i++) {
-        int status = look_at_source(join, i, err);
+        int status = is_repeat(join, i) ? 1 : look_at_source(join, i, err);
         if (status < 0) {
             return -1;
         }
@@ -225,6 +237,16 @@ static int source_is_gone(struct join *join, struct error *err)
     return 0;
 }
 
+/* It may take no source twice: then zeros travel like all else. */
+static int refused(struct join *join)
+{
+    composite_lock(join->composite);
+    uint32_t again = composite_unrepeat_locked(join->composite, join->level, join->index);
+    composite_unlock(join->composite);
+    join->is_over = again > 0;
+    return again > 0 ? 0 : -1;
+}
+
 static int join_once(struct join *join, struct error *err)
 {
     struct upload_composite *composite = join->composite;
@@ -244,6 +266,8 @@ static int join_once(struct join *join, struct error *err)
         return is_top(join) ? top_is_taken(join, err) : inner_is_taken(join, err);
     case GCS_NOT_FOUND:
         return source_is_gone(join, err);
+    case GCS_REFUSED:
+        return refused(join);
     case GCS_ERROR:
         composite_lock(composite);
         composite_node(composite, join->level, join->index)->is_uncertain = true;
@@ -267,6 +291,7 @@ int composite_join(struct uploader *uploader, struct upload_composite *composite
     join->level = level;
     join->index = index;
     join->count = composite_children(composite, level, index, &join->first);
+    join->model = composite_model(composite, level - 1, join->first, join->count);
     join->length = composite_span(composite, level, index).length;
     composite_name(composite, level, index, join->name);
     for (uint32_t i = 0; i < join->count; i++) {

@@ -11,8 +11,10 @@ static uint32_t combine_parts(struct upload_composite *composite, unsigned level
     uint32_t crc32c = 0;
     for (uint32_t at = span.first_part; at < span.first_part + span.part_count; at++) {
         /* No lock: all parts are READ, and nobody but this call changes them now. */
+        const struct node *part = composite_node(composite, 0, at);
         uint64_t length = composite_span(composite, 0, at).length;
-        crc32c = crc32c_combine(crc32c, composite_node(composite, 0, at)->crc32c, length);
+        crc32c = part->is_repeat ? crc32c_zeros(crc32c, length)
+                                 : crc32c_combine(crc32c, part->crc32c, length);
     }
     return crc32c;
 }

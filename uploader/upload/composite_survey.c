@@ -100,7 +100,7 @@ static int note_piece(struct survey *survey, const struct leftover *piece,
 {
     uint32_t index = 0;
     if (!fit_node(survey->composite, piece, &index) || object->size_bytes != piece->length ||
-        !object->has_crc32c) {
+        !object->has_crc32c || composite_node(survey->composite, piece->level, index)->is_repeat) {
         return keep_leftover(survey, piece, err);
     }
     struct node *node = composite_node(survey->composite, piece->level, index);
@@ -145,7 +145,8 @@ static int survey_by_looks(struct survey *survey, struct error *err)
     char name[GCS_NAME_MAX + 1];
     for (unsigned level = composite->top; level-- > 0;) {
         for (uint32_t index = 0; index < composite->counts[level]; index++) {
-            if (!is_worth_a_look(composite, level, index)) {
+            if (composite_node(composite, level, index)->is_repeat ||
+                !is_worth_a_look(composite, level, index)) {
                 continue;
             }
             struct gcs_object object;
@@ -197,9 +198,10 @@ static void spread_knowledge(struct upload_composite *composite)
             bool is_known = true;
             for (uint32_t child = first; is_known && child < first + count; child++) {
                 const struct node *below = composite_node(composite, level - 1, child);
-                is_known = below->has_known;
-                crc32c = crc32c_combine(crc32c, below->known_crc32c,
-                                        composite_span(composite, level - 1, child).length);
+                uint64_t length = composite_span(composite, level - 1, child).length;
+                is_known = below->has_known || below->is_repeat;
+                crc32c = below->is_repeat ? crc32c_zeros(crc32c, length)
+                                          : crc32c_combine(crc32c, below->known_crc32c, length);
             }
             if (is_known && !node->has_known) {
                 node->has_known = true;
@@ -217,6 +219,9 @@ static int sort_nodes(struct survey *survey, struct error *err)
     for (unsigned level = composite->top; level-- > 0;) {
         for (uint32_t index = 0; index < composite->counts[level]; index++) {
             struct node *node = composite_node(composite, level, index);
+            if (node->is_repeat) {
+                continue; /* stays COVERED */
+            }
             const struct node *above =
                 composite_node(composite, level + 1, index >> COMPOSITE_FAN_BITS);
             /* READ marks inner nodes below a FOUND one until the pass is over. */

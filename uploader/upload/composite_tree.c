@@ -74,14 +74,15 @@ static void count_node_locked(struct upload_composite *composite, unsigned level
         struct upload_span span = composite_span(composite, level, index);
         for (uint32_t part = 0; part < span.part_count; part++) {
             uint32_t at = span.first_part + part;
-            node->pending += composite_node(composite, 0, at)->state != NODE_READ ? 1 : 0;
+            const struct node *below = composite_node(composite, 0, at);
+            node->pending += below->state != NODE_READ && !below->is_repeat ? 1 : 0;
         }
     } else if (node->state == NODE_MISSING) {
         uint32_t first;
         uint32_t count = composite_children(composite, level, index, &first);
         for (uint32_t child = first; child < first + count; child++) {
-            bool is_done = composite_node(composite, level - 1, child)->state == NODE_DONE;
-            node->pending += is_done ? 0 : 1;
+            const struct node *below = composite_node(composite, level - 1, child);
+            node->pending += below->state == NODE_DONE || below->is_repeat ? 0 : 1;
         }
         if (node->pending == 0) {
             push_ready_locked(composite, level, index);
@@ -130,6 +131,18 @@ void composite_mark_done_locked(struct upload_composite *composite, unsigned lev
     }
 }
 
+static uint32_t children_to_make(const struct upload_composite *composite, unsigned level,
+                                 uint32_t index)
+{
+    uint32_t first;
+    uint32_t made = 0;
+    uint32_t count = composite_children(composite, level, index, &first);
+    for (uint32_t child = first; child < first + count; child++) {
+        made += composite_node(composite, level - 1, child)->is_repeat ? 0 : 1;
+    }
+    return made;
+}
+
 void composite_reset_locked(struct upload_composite *composite, unsigned level, uint32_t index)
 {
     struct upload_span span = composite_span(composite, level, index);
@@ -143,16 +156,20 @@ void composite_reset_locked(struct upload_composite *composite, unsigned level, 
         }
         for (uint32_t at = first; at < first + count; at++) {
             struct node *node = composite_node(composite, below, at);
-            uint32_t ignored;
-            node->state = NODE_MISSING;
-            node->generation = 0;
-            node->pending = composite_children(composite, below, at, &ignored);
+            if (!node->is_repeat) {
+                node->state = NODE_MISSING;
+                node->generation = 0;
+                node->pending = children_to_make(composite, below, at);
+            }
         }
         first = first_child;
         count = end - first_child;
     }
     for (uint32_t at = span.first_part; at < span.first_part + span.part_count; at++) {
         struct node *part = composite_node(composite, 0, at);
+        if (part->is_repeat) {
+            continue;
+        }
         composite->again_count += part->is_again ? 0 : 1;
         part->state = NODE_MISSING;
         part->generation = 0;

@@ -134,6 +134,14 @@ struct upload_composite *upload_composite_new(struct upload_engine *engine,
                                               struct error *err);
 void upload_composite_free(struct upload_composite *composite);
 
+/* Zeros need not travel again and again: `is_zero` says for a range of the stream that it holds
+ * nothing else without a look at the bytes (a hole). Parts that others can stand for are then not
+ * handed out; a server that takes no source twice in a compose gets them after all. Call before the
+ * hints, a survey and the first claim. Returns the bytes of such parts. */
+uint64_t upload_composite_zeros(struct upload_composite *composite,
+                                bool (*is_zero)(void *self, uint64_t offset, uint64_t length),
+                                void *self);
+
 /* What a journal knows of an earlier session; call before the first claim. Only a hint: the node is
  * used when the server still has that generation. */
 void upload_composite_hint(struct upload_composite *composite, unsigned level, uint32_t index,
