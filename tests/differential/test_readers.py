@@ -5,6 +5,7 @@ A reader that claims a feature must agree. Where one is known to be wrong, featu
 the test fails when it gets better, too: then that page and docs/ntfs-support.md must change.
 """
 import collections
+import hashlib
 import os
 
 import pytest
@@ -128,6 +129,22 @@ def test_windows_volume(volume, shared_images, winch, storage, tmp_path):
     length = int(row['sectors']) * 512 if first else None
     with count.as_volume(image, first, length) as path:
         check(volume, path, found)
+
+
+def test_ciphertext(images, winch, storage):
+    """What others give for an EFS file as if it were its content is what --efs raw keeps, marked:
+    the ciphertext, which ends where the file does."""
+    image = images.get('efs')
+    winch.migrate(storage, image, 'gs://%s/p' % BUCKET, '--efs', 'raw')
+    bucket = storage.bucket()
+    line = Migrated(bucket, 'p').manifest.by_path()['secret.bin']
+    data = bucket.get(line['name'])[:line['content_size']]
+    assert (line['raw'], line['content_size']) == ('efs', 5120), line
+    key = (int(line['record']), b'')
+    for reader in READERS[1:]:
+        if not reader.absent():
+            got = reader.read(image, [key])[key]
+            assert got.sha256 == hashlib.sha256(data).hexdigest(), (reader.name, str(got))
 
 
 def test_streams_behind_each_other(images):
