@@ -5,6 +5,7 @@ Environment: WINCH, FAKE_GCS, WINCH_SHARED, WINCH_IMAGES as in tests/integration
 """
 import importlib.util
 import os
+import shutil
 import sys
 
 import pytest
@@ -34,6 +35,13 @@ winch = INTEGRATION_FIXTURES.winch
 import ntfs_image                       # noqa: E402
 import odd_volumes                      # noqa: E402
 from results import TABLE, TREES        # noqa: E402
+
+
+@pytest.fixture
+def roomy(tmp_path):
+    """A folder for images and buckets; gone after the test, as pytest keeps those of three runs."""
+    yield tmp_path
+    shutil.rmtree(tmp_path, ignore_errors=True)
 
 
 @pytest.fixture

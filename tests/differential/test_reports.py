@@ -237,10 +237,10 @@ def ticks(text):
 
 
 @pytest.mark.parametrize('volume', ('ntfs-si-vs-fn-p1', 'ntfs-lastaccess-p1'))
-def test_times_of_windows(volume, shared_images, winch, storage, tmp_path):
+def test_times_of_windows(volume, shared_images, winch, storage, roomy):
     """Three places hold times: those of the record itself are the right ones."""
     row = test_images.volume_table(shared_images)[volume]
-    image = test_images.unpack(shared_images, row['image'], str(tmp_path))
+    image = test_images.unpack(shared_images, row['image'], str(roomy))
     run = Run(winch, storage, image, '--volume', '1', expect=0)
     times = read_times(shared_images, volume)
     assert times
