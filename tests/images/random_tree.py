@@ -455,7 +455,8 @@ class RandomTree:
                 if session == 0:
                     self.leave_garbage()
                 self.act(self.rnd.randrange(5, 90))
-        with ntfs_image.Mounted(self.image, options) as self.mount:
+        # Looking up a name would be an access to its folder.
+        with ntfs_image.Mounted(self.image, options + ',noatime') as self.mount:
             self.set_times()
         self.allocate()
         return self
