@@ -281,6 +281,7 @@ static void fill_settings(struct migrate_options *options)
     settings->accepted_reason_count = options->accepted.count;
     settings->volume_names = (enum run_volume_names)options->volume_names;
     settings->streams = (enum plan_streams)options->streams;
+    settings->dedup = (enum plan_dedup)options->dedup;
     settings->if_exists = (enum upload_if_exists)options->if_exists;
     options->progress = (enum progress_mode)options->progress_choice;
     options->log_level = (enum log_level)options->level_choice;

@@ -127,6 +127,7 @@ static int decide_streams(struct build *build, enum plan_code code, struct error
         if (state == PLAN_FAILED) {
             build->plan->totals.streams_failed++;
         }
+        build->plan->totals.rehydrated += own == PLAN_CODE_REHYDRATED ? 1 : 0;
         if (state == PLAN_SEND && add_task(build, i, err) != 0) {
             return -1;
         }

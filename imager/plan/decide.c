@@ -44,6 +44,9 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                             "is missing or damaged"},
     [PLAN_CODE_DEDUP] = {PLAN_FAILED, REASON_DEDUP,
                          "the content was moved away by Windows Data Deduplication"},
+    [PLAN_CODE_DEDUP_LEFT] = {PLAN_FAILED, REASON_DEDUP,
+                              "deduplicated by Windows, and not read, as --dedup says"},
+    [PLAN_CODE_REHYDRATED] = {PLAN_SEND, NULL, NULL},
     [PLAN_CODE_CLOUD] = {PLAN_FAILED, REASON_CLOUD,
                          "a cloud placeholder: the content is not, or not wholly, on this disk"},
     [PLAN_CODE_SIS] = {PLAN_FAILED, REASON_REPARSE,
@@ -76,6 +79,7 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
                                     const struct volume_stream *unnamed);
 static enum plan_code decide_wof(const struct volume_entry *entry,
                                  const struct volume_stream *unnamed);
+static enum plan_code decide_dedup(const struct plan *plan, const struct volume_stream *unnamed);
 static enum plan_code decide_data(const struct volume_stream *stream);
 static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
                                      const struct volume_stream *stream);
@@ -256,7 +260,7 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
     case PLAN_REPARSE_WOF:
         return decide_wof(entry, unnamed);
     case PLAN_REPARSE_DEDUP:
-        return PLAN_CODE_DEDUP;
+        return decide_dedup(plan, unnamed);
     case PLAN_REPARSE_CLOUD:
         return present ? PLAN_CODE_SEND : PLAN_CODE_CLOUD;
     case PLAN_REPARSE_OTHER:
@@ -290,6 +294,25 @@ static enum plan_code decide_wof(const struct volume_entry *entry,
     return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_WOF;
 }
 
+/* Its unnamed stream reads as zeros, too. An empty one would need no reader to say so. */
+static enum plan_code decide_dedup(const struct plan *plan, const struct volume_stream *unnamed)
+{
+    if (plan->dedup != PLAN_DEDUP_AUTO) {
+        return PLAN_CODE_DEDUP_LEFT;
+    }
+    if (unnamed == NULL) {
+        return PLAN_CODE_NO_DATA;
+    }
+    if (is_lost(unnamed)) {
+        return PLAN_CODE_LOST_DATA;
+    }
+    if (unnamed->size_bytes == 0 || unnamed->form == VOLUME_RESIDENT ||
+        unnamed->form == VOLUME_EFS) {
+        return PLAN_CODE_DEDUP;
+    }
+    return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_REHYDRATED;
+}
+
 static enum plan_code decide_data(const struct volume_stream *stream)
 {
     if (stream->form == VOLUME_EFS || (stream->attribute_flags & ATTRIBUTE_FLAG_ENCRYPTED) != 0) {
@@ -312,7 +335,11 @@ static enum plan_code decide_unnamed(enum plan_code code, const struct volume_en
         bool has_data = stream->size_bytes > 0 || is_lost(stream);
         return has_data ? PLAN_CODE_DIRECTORY_DATA : code;
     }
-    bool is_link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
+    enum plan_reparse kind = plan_classify_reparse(entry->reparse_tag);
+    bool is_link = kind == PLAN_REPARSE_LINK;
+    if (code == PLAN_CODE_CROSSED_VALUE && kind == PLAN_REPARSE_DEDUP) {
+        return PLAN_CODE_REHYDRATED;
+    }
     bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
     return is_sent ? decide_data(stream) : code;
 }

@@ -76,6 +76,7 @@ static struct plan *plan_new(const struct catalog *catalog, const struct volume 
     plan->volume_name = strdup(settings->volume_name);
     plan->run = strdup(settings->run);
     plan->streams = settings->streams;
+    plan->dedup = settings->dedup;
     plan->composites = settings->composites;
     plan->min_size_bytes = settings->min_size_bytes;
     plan->max_size_bytes = settings->max_size_bytes;

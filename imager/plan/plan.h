@@ -35,6 +35,9 @@
 #define PLAN_GROUP_SPAN (1U << 20)  /* bytes of disk that one read of a batch covers */
 #define PLAN_GROUP_MAX 64           /* tasks of one batch */
 
+/* Deduplicated files: read through the chunk store; or none is read, and each fails as "dedup". RAW
+ * is FAIL with another sentence. */
+enum plan_dedup { PLAN_DEDUP_AUTO, PLAN_DEDUP_FAIL, PLAN_DEDUP_RAW };
 enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE };
 
 struct plan_settings {
@@ -42,6 +45,7 @@ struct plan_settings {
     const char *volume_name;  /* folder of this volume under the prefix, or "" */
     const char *run;          /* run id, for the metadata of objects */
     enum plan_streams streams;
+    enum plan_dedup dedup;
     bool default_excludes;    /* at the root: pagefile.sys, hiberfil.sys, swapfile.sys, and
                                  $RECYCLE.BIN, System Volume Information with all below */
     /* Globs over the path with '/', case-insensitive: * within a component, ** across, ?, [abc].
@@ -96,7 +100,7 @@ struct plan_task {
     uint32_t entry;
     uint16_t stream;   /* index into the entry's streams */
     uint8_t way;       /* enum plan_way */
-    bool through_reader; /* LZNT1, CompactOS, or extents not to be trusted: volume_reader */
+    bool through_reader; /* LZNT1, CompactOS, dedup, or extents not to be trusted: volume_reader */
     bool resident;
     bool renamed;      /* another task had the same object name: this one got a suffix */
     bool contiguous;   /* all bytes stand on the disk from `position` on: plan_group() */
@@ -112,6 +116,7 @@ struct plan_totals {
     uint64_t orphans;    /* entries placed under .winch/orphans */
     uint64_t renamed;    /* names that needed an escape, a cut or a suffix */
     uint64_t batch, whole, parts;       /* tasks by way */
+    uint64_t rehydrated; /* tasks that need the chunk store: catalog_find_stores() */
     uint64_t requests;   /* estimate */
 };
 

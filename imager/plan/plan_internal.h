@@ -37,6 +37,8 @@ enum plan_code {
     PLAN_CODE_WOF_UNKNOWN,
     PLAN_CODE_WOF_LOST,
     PLAN_CODE_DEDUP,
+    PLAN_CODE_DEDUP_LEFT, /* --dedup fail, raw */
+    PLAN_CODE_REHYDRATED, /* read through the chunk store */
     PLAN_CODE_CLOUD,
     PLAN_CODE_SIS,
     PLAN_CODE_REPARSE,
@@ -55,6 +57,7 @@ struct plan {
     char *volume_name;
     char *run;
     enum plan_streams streams;
+    enum plan_dedup dedup;
     bool composites;
     uint64_t min_size_bytes, max_size_bytes;
     struct plan_rules rules;

@@ -21,7 +21,9 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
     bool wof = data->name_len == 0 &&
                plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
                volume_wof_stream(entry) != NULL;
-    bool through_reader = wof || data->problem != NULL || data->form == VOLUME_LZNT1;
+    bool dedup =
+        data->name_len == 0 && plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_DEDUP;
+    bool through_reader = wof || dedup || data->problem != NULL || data->form == VOLUME_LZNT1;
     return (struct plan_task){
         .position = find_position(plan, entry, wof ? volume_wof_stream(entry) : data),
         .size_bytes = data->size_bytes,

@@ -26,6 +26,7 @@ struct run_settings {
     enum run_volume_names volume_names;
 
     enum plan_streams streams;
+    enum plan_dedup dedup;
     bool default_excludes;
     const char *const *includes;
     size_t include_count;

@@ -249,6 +249,7 @@ int source_plan(struct run *run, struct error *err)
             .volume_name = volume->folder,
             .run = run->identity.run,
             .streams = settings->streams,
+            .dedup = settings->dedup,
             .default_excludes = settings->default_excludes,
             .includes = settings->includes,
             .include_count = settings->include_count,
@@ -260,6 +261,10 @@ int source_plan(struct run *run, struct error *err)
         };
         volume->plan = plan_build(volume->catalog, volume->volume, &plan, err);
         if (volume->plan == NULL || index_tasks(volume, err) != 0) {
+            return -1;
+        }
+        if (plan_get_totals(volume->plan)->rehydrated > 0 &&
+            catalog_find_stores(volume->catalog, volume->volume, err) != 0) {
             return -1;
         }
         volume->first_task = run->task_count;

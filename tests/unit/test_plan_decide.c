@@ -118,8 +118,13 @@ static const struct {
     {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
-    {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
-    {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_SEND, NULL, false},
+    {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_SEND, NULL, false}, /* the reader says no */
+    {0x80000013, 0, RESIDENT, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, EMPTY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, LOST, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0x80000013, 0, NO_STREAM, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0x80000013, 0, NO_STREAM, PLAN_REPARSE_DEDUP, PLAN_DIRECTORY, NULL, true},
     {0x80000007, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000007, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
     {0x9000601A, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
@@ -188,6 +193,37 @@ static void test_reparse_table(void **state)
     }
     plan_free(plan);
     catalog_free(catalog);
+}
+
+/* Through the reader, whatever the extents say; or, when so told, not at all. */
+static void test_dedup_choice(void **state)
+{
+    (void)state;
+    for (enum plan_dedup choice = PLAN_DEDUP_AUTO; choice <= PLAN_DEDUP_RAW; choice++) {
+        struct catalog *catalog = made_catalog();
+        struct made made;
+        made_start(&made, 100, 1);
+        made_name(&made, ROOT, "file", SPACE_BOTH);
+        made.entry.reparse_tag = 0x80000013;
+        add_content(&made, HOLES_ONLY);
+        made_add(catalog, &made);
+        made_finish(catalog, 101);
+        struct plan_settings settings = plain_settings;
+        settings.dedup = choice;
+        struct plan *plan = made_plan(catalog, &settings);
+        bool read = choice == PLAN_DEDUP_AUTO;
+        assert_reason(made_entry_decision(plan, 100), read ? PLAN_SEND : PLAN_FAILED,
+                      read ? NULL : REASON_DEDUP);
+        assert_int_equal(plan_get_totals(plan)->rehydrated, read ? 1 : 0);
+        assert_int_equal(plan_get_totals(plan)->streams_failed, read ? 0 : 1);
+        const struct plan_task *task = made_task(plan, 100, 0);
+        assert_int_equal(task != NULL, read);
+        if (read) {
+            assert_true(task->through_reader && !task->resident && !task->contiguous);
+        }
+        plan_free(plan);
+        catalog_free(catalog);
+    }
 }
 
 /* A CompactOS file: whole, and in all the ways in which it cannot be read. */
@@ -344,6 +380,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reparse_table),
+        cmocka_unit_test(test_dedup_choice),
         cmocka_unit_test(test_compactos),
         cmocka_unit_test(test_compactos_name_alone),
         cmocka_unit_test(test_encrypted_large_damaged),
