@@ -9,7 +9,7 @@
 
 /* The order is that of the enums in run.h, plan.h, upload.h, base.h and progress.h. */
 static const char *const volume_names[] = {"auto", "letter", "label", "number", NULL};
-static const char *const dedup[] = {"auto", "fail", NULL};
+static const char *const dedup[] = {"auto", "fail", "raw", NULL};
 static const char *const streams[] = {"auto", "objects", "none", NULL};
 /* "own" comes last, so that the others keep their numbers. */
 static const char *const if_exists[] = {"fail", "skip", "replace", "own", NULL};
@@ -59,10 +59,11 @@ static const struct option table[] = {
      "alternate data streams: auto keeps small ones in the manifest and makes objects of larger "
      "ones; objects makes objects of all; none leaves them out.",
      PLACE(streams), .choices = streams},
-    {OPTION_CHOICE, "--dedup", "auto|fail",
+    {OPTION_CHOICE, "--dedup", "auto|fail|raw",
      "files of Windows Data Deduplication: auto reads their content from the chunk store of the "
-     "volume, checked by the store's hashes; fail reads none of them. What is not read fails as "
-     "dedup. Default: auto.",
+     "volume, checked by the store's hashes, and keeps the store's files below .winch/dedup/ when "
+     "one cannot be read; fail reads none of them; raw neither, and keeps the store. What is not "
+     "read fails as dedup. Default: auto.",
      PLACE(dedup), .choices = dedup},
 
     {OPTION_HEADING, .help = "Where it goes:"},

@@ -35,8 +35,9 @@
 #define PLAN_GROUP_SPAN (1U << 20)  /* bytes of disk that one read of a batch covers */
 #define PLAN_GROUP_MAX 64           /* tasks of one batch */
 
-/* Deduplicated files: read through the chunk store; or none is read, and each fails as "dedup". RAW
- * is FAIL with another sentence. */
+/* Deduplicated files. AUTO: read through the chunk store, whose files are planned as spare tasks,
+ * for when that fails. The others read none, and each fails as "dedup"; with RAW the files of the store
+ * are ordinary tasks. */
 enum plan_dedup { PLAN_DEDUP_AUTO, PLAN_DEDUP_FAIL, PLAN_DEDUP_RAW };
 enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE };
 
@@ -103,6 +104,8 @@ struct plan_task {
     bool through_reader; /* LZNT1, CompactOS, dedup, or extents not to be trusted: volume_reader */
     bool resident;
     bool renamed;      /* another task had the same object name: this one got a suffix */
+    bool spare;        /* of a chunk store: only to be worked on when one of its files failed */
+    bool rehydrated;   /* needs the chunk store: catalog_find_stores() */
     bool contiguous;   /* all bytes stand on the disk from `position` on: plan_group() */
     uint8_t rename_round; /* 0, or how often a suffix had to be tried: part of the object name */
 };
@@ -116,7 +119,9 @@ struct plan_totals {
     uint64_t orphans;    /* entries placed under .winch/orphans */
     uint64_t renamed;    /* names that needed an escape, a cut or a suffix */
     uint64_t batch, whole, parts;       /* tasks by way */
-    uint64_t rehydrated; /* tasks that need the chunk store: catalog_find_stores() */
+    uint64_t rehydrated;            /* tasks that need the chunk store */
+    uint64_t dedup_failed;          /* deduplicated streams that are no task */
+    uint64_t spares, spare_bytes;   /* in no other number here but entries_excluded */
     uint64_t requests;   /* estimate */
 };
 
@@ -130,7 +135,10 @@ const struct plan_totals *plan_get_totals(const struct plan *plan);
 /* Changes when any task or object name changes. */
 uint32_t plan_checksum(const struct plan *plan);
 
-/* Tasks in the order to work on them: by position on the disk. */
+/* Is it a file of a chunk store, kept as .winch/dedup/PATH? */
+bool plan_is_store(const struct plan *plan, uint32_t entry);
+
+/* Tasks in the order to work on them: by position on the disk, spare ones last. */
 uint64_t plan_task_count(const struct plan *plan);
 const struct plan_task *plan_get_task(const struct plan *plan, uint64_t number);
 /* How many tasks from `first` on one read serves: neighbours of way BATCH or INLINE that lie within

@@ -39,6 +39,7 @@ enum plan_code {
     PLAN_CODE_DEDUP,
     PLAN_CODE_DEDUP_LEFT, /* --dedup fail, raw */
     PLAN_CODE_REHYDRATED, /* read through the chunk store */
+    PLAN_CODE_STORE,      /* a file of the chunk store */
     PLAN_CODE_CLOUD,
     PLAN_CODE_SIS,
     PLAN_CODE_REPARSE,
@@ -75,6 +76,7 @@ struct plan {
 /* What is known of an entry beside itself. */
 struct plan_surroundings {
     bool system;
+    bool store; /* below System Volume Information/Dedup */
     enum plan_exclusion exclusion;
     bool included;
 };
@@ -157,6 +159,7 @@ struct plan_naming {
     uint16_t sequence;
     uint16_t stream;
     const struct volume_stream *data;
+    bool store;           /* plan_is_store() */
     uint8_t rename_round; /* 0: its own name */
 };
 /* The object name in namer->object, from namer->place. `ret_changed`: escaped, cut or with

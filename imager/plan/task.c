@@ -31,6 +31,8 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
         .stream = (uint16_t)stream,
         .way = (uint8_t)choose_way(plan, data),
         .through_reader = through_reader,
+        .spare = plan_is_store(plan, entry_index) && plan->dedup == PLAN_DEDUP_AUTO,
+        .rehydrated = dedup,
         .resident = !wof && data->form == VOLUME_RESIDENT,
         .contiguous = !through_reader && is_contiguous(plan, data),
     };
@@ -120,7 +122,7 @@ static bool groups_with(const struct plan *plan, const struct plan_task *first,
     for (size_t i = 0; i < ARRAY_LEN(both); i++) {
         bool small = both[i]->way == PLAN_BATCH || both[i]->way == PLAN_INLINE;
         if (!small || both[i]->through_reader || both[i]->resident != first->resident ||
-            (!both[i]->resident && !both[i]->contiguous)) {
+            both[i]->spare != first->spare || (!both[i]->resident && !both[i]->contiguous)) {
             return false;
         }
     }
@@ -133,6 +135,9 @@ static int compare_tasks(const void *a, const void *b)
 {
     const struct plan_task *x = a;
     const struct plan_task *y = b;
+    if (x->spare != y->spare) {
+        return x->spare ? 1 : -1;
+    }
     if (x->position != y->position) {
         return x->position < y->position ? -1 : 1;
     }

@@ -272,7 +272,7 @@ int source_plan(struct run *run, struct error *err)
         run->byte_count += plan_get_totals(volume->plan)->bytes;
         add_totals(&run->summary->planned, plan_get_totals(volume->plan));
     }
-    run->summary->objects_total = run->task_count;
+    run->summary->objects_total = run->task_count - run->summary->planned.spares;
     run->summary->bytes_total = run->byte_count;
     run->summary->orphans = run->summary->planned.orphans;
     run->summary->renamed = run->summary->planned.renamed;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of Windows Data Deduplication, from chunk stores that the tests made themselves."""
+import hashlib
 import os
 
 import pytest
 
 from comparing import Comparison, check_counts
-from local_storage import BUCKET
+from local_storage import BUCKET, DESTINATION
 from manifest import Manifest
+
+STORE = b'System Volume Information/Dedup/'
 
 
 def migrate(winch, storage, image, *options, expect=0):
@@ -20,6 +23,27 @@ def failed(manifest):
     return {path: line for path, line in manifest.by_path().items() if line['state'] == 'failed'}
 
 
+def check_store(storage, manifest, rows):
+    """All files of the chunk store are in the bucket, as they stand on the disk, and marked."""
+    stores = [row for row in rows if row.path.startswith(STORE) and row.want == 'data']
+    assert len(stores) >= 3
+    for row in stores:
+        path = os.fsdecode(row.path)
+        line = manifest.by_path()[path]
+        assert line['state'] == 'uploaded' and line['chunk_store'] is True, line
+        assert line['name'] == 'p/.winch/dedup/' + path
+        content = storage.bucket().get(line['name'])
+        assert hashlib.sha256(content).hexdigest() == row.sha256, path
+
+
+def check_no_store(storage, manifest):
+    assert not any('/.winch/dedup/' in name for name in storage.bucket().list('p/'))
+    lines = [line for path, line in manifest.by_path().items()
+             if path.startswith(os.fsdecode(STORE)) and path.endswith('.ccc')]
+    assert lines and all((line['state'], line['reason']) == ('excluded', 'excluded')
+                         for line in lines)
+
+
 def test_sound(winch, storage, images):
     result, manifest = migrate(winch, storage, images.get('dedup'),
                                '--no-default-excludes', expect=None)
@@ -29,6 +53,12 @@ def test_sound(winch, storage, images):
     lines = {path: line for path, line in manifest.by_path().items() if path.startswith('sound/')}
     files = [line for line in lines.values() if line['state'] == 'uploaded']
     assert len(files) >= 18 and all(line['form'] == 'dedup' for line in files), lines
+
+
+def test_store_not_needed(winch, storage, images):
+    result, manifest = migrate(winch, storage, images.get('dedup'))
+    assert result.json['failed'] == 0
+    check_no_store(storage, manifest)
 
 
 def test_damaged(winch, storage, images):
@@ -45,6 +75,32 @@ def test_damaged(winch, storage, images):
     assert not any('damaged/' in name and '/.winch/' not in name
                    for name in storage.bucket().list('p/'))
     assert manifest.by_path()['sound.bin']['state'] == 'uploaded'
+    check_store(storage, manifest, images.rows('dedup-damaged'))
+    assert all(line['reparse_tag'] and line['reparse'] for line in lines.values())
+
+
+def test_raw(winch, storage, images):
+    result, manifest = migrate(winch, storage, images.get('dedup'), '--dedup', 'raw', expect=3)
+    assert set(result.json['reasons']) == {'dedup'}
+    check_store(storage, manifest, images.rows('dedup'))
+
+
+@pytest.mark.parametrize('name', ('.winch/dedup/', 'manifest-00000', 'sound.bin'))
+def test_killed(winch, storage, new_winch, start_storage, images, name):
+    """Whenever it is killed, the same command ends with the same bucket."""
+    image = images.get('dedup-damaged')
+    whole = start_storage()
+    new_winch('whole').migrate(whole, image, DESTINATION, expect=3)
+    storage.hold(method='POST', name_contains=name, when='before')
+    running = winch.start(storage, image, DESTINATION)
+    assert storage.wait_until(lambda stats: stats['held'] > 0, 60, running.alive)
+    assert running.kill()
+    storage.release()
+    assert storage.wait_until(lambda stats: stats['held'] == 0, 10)
+    result, manifest = migrate(winch, storage, image, expect=3)
+    assert result.json['resumed'] is True
+    check_store(storage, manifest, images.rows('dedup-damaged'))
+    assert storage.bucket().content('p') == whole.bucket().content('p')
 
 
 def test_fail(winch, storage, images):
@@ -55,6 +111,7 @@ def test_fail(winch, storage, images):
     assert all(line['reason'] == 'dedup' for line in lines.values())
     assert result.json['reasons'] == {'dedup': len(lines)}
     assert manifest.by_path()['plain.txt']['state'] == 'uploaded'
+    check_no_store(storage, manifest)
 
 
 @pytest.mark.parametrize('mode,expect', [('auto', 0), ('fail', 3)])
