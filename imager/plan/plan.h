@@ -36,8 +36,8 @@
 #define PLAN_GROUP_MAX 64           /* tasks of one batch */
 
 /* Deduplicated files. AUTO: read through the chunk store, whose files are planned as spare tasks,
- * for when that fails. The others read none, and each fails as "dedup"; with RAW the files of the store
- * are ordinary tasks. */
+ * for when that fails. The others read none, and each fails as "dedup"; with RAW the files of the
+ * store are ordinary tasks. */
 enum plan_dedup { PLAN_DEDUP_AUTO, PLAN_DEDUP_FAIL, PLAN_DEDUP_RAW };
 enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE };
 
