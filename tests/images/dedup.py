@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Deduplicated files, and chunk stores as Windows Data Deduplication lays them out, as far as
 public sources say how (imager/volume/dedup.h). Nothing here has met a store made by Windows."""
+import functools
 import hashlib
 import struct
 import uuid
@@ -15,6 +16,7 @@ TABLE = 0x3000
 RECORD_ALIGN = 8
 
 
+@functools.lru_cache(maxsize=None)
 def compress(data):
     """Plain LZ77 XPRESS, with greedy matches: not what is smallest."""
     out, flags, flag_at, count = bytearray(4), 0, 0, 0

@@ -194,6 +194,23 @@ def make_dedup(out):
     tree.write(os.path.join(out, 'dedup.tsv'))
 
 
+def make_dedup_large(out):
+    """One file that goes in parts, of few distinct chunks: the store is small."""
+    image = os.path.join(out, 'dedup-large.img')
+    ntfs_image.make_volume(image, 64 * MIB, 'DEDUP')
+    tree = expectation.Tree()
+    with ntfs_image.Mounted(image) as tree.root:
+        store = dedup.Store(3, data_containers=4)
+        distinct = dedup.cut(contents.noise(95, 2500000) + contents.text(9000), CHUNKS)
+        chunks = [distinct[i * i % len(distinct)] for i in range(1200)]
+        data = b''.join(chunks)
+        part = store.add(chunks)
+        dedup.write_one(tree, 'large.bin', len(data),
+                        dedup.reparse_long(store.guid, [part], len(data)), data)
+        store.write(tree)
+    tree.write(os.path.join(out, 'dedup-large.tsv'))
+
+
 def make_dedup_damaged(out):
     """Each file fails for a reason of its own; the sentences stand in a file of their own."""
     image = os.path.join(out, 'dedup-damaged.img')

@@ -76,6 +76,7 @@ MAKERS = {
     'damaged': kinds.make_damaged,
     'dedup': dedup_files.make_dedup,
     'dedup-damaged': dedup_files.make_dedup_damaged,
+    'dedup-large': dedup_files.make_dedup_large,
     'geometry': disks.make_geometries,
     'mbr': disks.make_mbr_disk,
     'sector4k': disks.make_4k_disk,

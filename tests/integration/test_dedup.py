@@ -79,6 +79,18 @@ def test_damaged(winch, storage, images):
     assert all(line['reparse_tag'] and line['reparse'] for line in lines.values())
 
 
+def test_large(winch, storage, images):
+    """Parts of one file, read by several workers at their offsets."""
+    result, manifest = migrate(winch, storage, images.get('dedup-large'), '--part-size', '3M',
+                               '--connections', '6')
+    rows = [row for row in images.rows('dedup-large') if row.path == b'large.bin']
+    Comparison(storage.bucket(), manifest, 'p').compare(rows)
+    content = storage.bucket().get('p/large.bin')
+    assert len(content) == rows[0].size > 64 << 20
+    assert hashlib.sha256(content).hexdigest() == rows[0].sha256
+    assert storage.stats()['composes'] > 0 and result.json['failed'] == 0
+
+
 def test_raw(winch, storage, images):
     result, manifest = migrate(winch, storage, images.get('dedup'), '--dedup', 'raw', expect=3)
     assert set(result.json['reasons']) == {'dedup'}
