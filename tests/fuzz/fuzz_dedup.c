@@ -33,8 +33,8 @@ static void check_reparse(const uint8_t *value, size_t len)
     uint64_t sizes[] = {1, 4096, 60000, 0, 0};
     uint64_t at = 0;
 
-    if (len >= 0x84) {
-        sizes[3] = read_le64(value + 0x84 - 4); /* where version 3.1 usually has it */
+    if (len >= 0x88) {
+        sizes[3] = read_le64(value + 0x80); /* where version 3.1 usually has it */
         sizes[4] = read_le64(value + 16);       /* and 1.2 */
     }
     for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
