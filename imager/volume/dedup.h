@@ -65,7 +65,7 @@ struct dedup_container {
     size_t extent_count;
 };
 
-/* All containers with that id, the newest generation first; NULL and 0: none. */
+/* The containers with that id, the newest generations first; NULL and 0: none. */
 const struct dedup_container *dedup_find(const struct volume_dedup *dedup,
                                          const uint8_t store[VOLUME_DEDUP_STORE_BYTES],
                                          enum volume_dedup_kind kind, uint32_t id,

@@ -8,6 +8,9 @@
 #define STORE_NAME_UNITS 42     /* {8-4-4-4-12}.ddp */
 #define CONTAINER_NAME_UNITS 21 /* 8.8.ccc */
 #define CONTAINERS_MAX (1U << 20)
+/* A volume has one store, and a container one generation, or two for a while. */
+#define STORES_MAX 256
+#define GENERATIONS_MAX 16
 
 struct volume_dedup {
     struct dedup_container *containers;
@@ -120,6 +123,9 @@ void volume_dedup_free(struct volume_dedup *dedup)
 int volume_dedup_add_store(struct volume_dedup *dedup,
                            const uint8_t store[VOLUME_DEDUP_STORE_BYTES], struct error *err)
 {
+    if (dedup->store_count >= STORES_MAX) {
+        return 0;
+    }
     if (grow_array((void **)&dedup->stores, &dedup->store_cap, dedup->store_count + 1,
                    sizeof(*dedup->stores)) != 0) {
         return error_memory(err, "the table of chunk stores");
@@ -248,7 +254,7 @@ const struct dedup_container *dedup_find(const struct volume_dedup *dedup,
             high = middle;
         }
     }
-    while (dedup != NULL && low + *ret_count < dedup->count &&
+    while (dedup != NULL && low + *ret_count < dedup->count && *ret_count < GENERATIONS_MAX &&
            compare_places(&dedup->containers[low + *ret_count], &wanted) == 0) {
         (*ret_count)++;
     }

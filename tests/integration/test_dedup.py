@@ -131,3 +131,5 @@ def test_dry_run(winch, storage, images, mode, expect):
     result = winch.migrate(storage, images.get('dedup'), 'gs://%s/p' % BUCKET, '--dedup', mode,
                            '--dry-run', expect=expect)
     assert (result.json['failed'] > 0) == (mode == 'fail'), result.json
+    assert (result.json['planned']['deduplicated'] > 10) == (mode == 'auto'), result.json
+    assert result.json['planned']['files'] == result.json['planned']['objects']

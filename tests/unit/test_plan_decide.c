@@ -226,6 +226,65 @@ static void test_dedup_choice(void **state)
     }
 }
 
+/* Its files come last or as all others, and only those that are left out by default. */
+static void test_store(void **state)
+{
+    (void)state;
+    enum { SVI = 30, DEDUP, FILE, DAMAGED, OTHER, PLAIN };
+    static const struct {
+        enum plan_dedup choice;
+        bool default_excludes;
+        const char *exclude; /* or NULL */
+        const char *object;  /* of FILE, or NULL */
+        bool spare;
+    } cases[] = {
+        {PLAN_DEDUP_AUTO, true, NULL, ".winch/dedup/v/System Volume Information/Dedup/file", true},
+        {PLAN_DEDUP_RAW, true, NULL, ".winch/dedup/v/System Volume Information/Dedup/file", false},
+        {PLAN_DEDUP_FAIL, true, NULL, NULL, false},
+        {PLAN_DEDUP_AUTO, false, NULL, "v/System Volume Information/Dedup/file", false},
+        {PLAN_DEDUP_RAW, true, "System*", NULL, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct catalog *catalog = made_catalog();
+        made_add_directory(catalog, SVI, 1, ROOT, "System Volume Information");
+        made_add_directory(catalog, DEDUP, 1, REF(SVI, 1), "Dedup");
+        made_add_file(catalog, FILE, 1, REF(DEDUP, 1), "file");
+        struct made made;
+        made_start(&made, DAMAGED, 1);
+        made_name(&made, REF(DEDUP, 1), "damaged", SPACE_BOTH);
+        made.entry.problem = "torn";
+        made_add(catalog, &made);
+        made_add_file(catalog, OTHER, 1, REF(SVI, 1), "tracking.log");
+        made_add_file(catalog, PLAIN, 1, ROOT, "zzz");
+        made_finish(catalog, 100);
+        struct plan_settings settings = plain_settings;
+        settings.volume_name = "v";
+        settings.dedup = cases[i].choice;
+        settings.default_excludes = cases[i].default_excludes;
+        settings.excludes = &cases[i].exclude;
+        settings.exclude_count = cases[i].exclude != NULL ? 1 : 0;
+        struct plan *plan = made_plan(catalog, &settings);
+        const struct plan_task *task = made_task(plan, FILE, 0);
+        assert_int_equal(task != NULL, cases[i].object != NULL);
+        assert_int_equal(plan_get_totals(plan)->spares, cases[i].spare ? 1 : 0);
+        if (task != NULL) {
+            assert_object(plan, FILE, 0, cases[i].object);
+            assert_int_equal(task->spare, cases[i].spare);
+        }
+        if (cases[i].spare) {
+            assert_true(task == plan_get_task(plan, plan_task_count(plan) - 1));
+        }
+        bool all = !cases[i].default_excludes;
+        assert_int_equal(made_entry_decision(plan, OTHER).state, all ? PLAN_SEND : PLAN_EXCLUDED);
+        bool raw = cases[i].choice == PLAN_DEDUP_RAW && cases[i].exclude == NULL;
+        assert_int_equal(made_entry_decision(plan, DAMAGED).state,
+                         all || raw ? PLAN_FAILED : PLAN_EXCLUDED);
+        assert_non_null(made_task(plan, PLAIN, 0));
+        plan_free(plan);
+        catalog_free(catalog);
+    }
+}
+
 /* A CompactOS file: whole, and in all the ways in which it cannot be read. */
 static const struct compactos_case {
     const char *name;
@@ -381,6 +440,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reparse_table),
         cmocka_unit_test(test_dedup_choice),
+        cmocka_unit_test(test_store),
         cmocka_unit_test(test_compactos),
         cmocka_unit_test(test_compactos_name_alone),
         cmocka_unit_test(test_encrypted_large_damaged),
