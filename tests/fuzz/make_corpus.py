@@ -66,6 +66,27 @@ def seed_dedup():
     for name, make in (('v12', dedup.reparse_short), ('v21', dedup.reparse_fixed),
                        ('v31', dedup.reparse_long)):
         put('fuzz_dedup', name, contents.reparse(dedup.TAG, make(store.guid, parts, 4096)))
+    for name, make in (('v12', dedup.reparse_short), ('v21', dedup.reparse_fixed),
+                       ('v31', dedup.reparse_long)):
+        seed_store(name, make)
+
+
+def seed_store(name, make):
+    """A whole store, in the layout of the target; containers stand second half first."""
+    store = dedup.Store(2)
+    chunks = [contents.noise(3, 900), contents.text(60), b'b' * 1000, contents.noise(3, 900)]
+    part, _, size = store.add(chunks)
+    store.streams[0].redirected = {part[0]: part[2], part[0] + 1: 0}
+    value = contents.reparse(dedup.TAG, make(store.guid, [(part, 0, size)], size))
+    containers = []
+    for container in (store.streams[0], store.data[0]):
+        data = container.content()
+        clusters = -(-len(data) // 512)
+        data += bytes(clusters * 512 - len(data))
+        first = clusters - clusters // 2
+        containers.append(data[first * 512:] + data[:first * 512])
+    put('fuzz_dedup_store', name, struct.pack('<HHI', len(value), len(containers[0]) // 512, size) +
+        value + b''.join(containers))
 
 
 def fixed(record):
