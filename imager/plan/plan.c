@@ -77,6 +77,8 @@ static struct plan *plan_new(const struct catalog *catalog, const struct volume 
     plan->run = strdup(settings->run);
     plan->streams = settings->streams;
     plan->dedup = settings->dedup;
+    plan->hard_links = settings->hard_links;
+    plan->efs_raw = settings->efs_raw;
     plan->composites = settings->composites;
     plan->min_size_bytes = settings->min_size_bytes;
     plan->max_size_bytes = settings->max_size_bytes;

@@ -2,6 +2,7 @@
 /* identity: fingerprint, options, and their JSON. */
 #include "run/identity.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -34,6 +35,19 @@ static void compute_options(struct run *run, struct text *text)
         (unsigned long long)settings->min_size_bytes, (unsigned long long)settings->max_size_bytes,
         (unsigned long long)settings->part_size_bytes,
         settings->storage_class != NULL ? settings->storage_class : "", (int)settings->if_exists);
+    if (settings->hard_links != PLAN_HARD_LINKS_ONCE) { /* so that older runs can be continued */
+        text_printf(text, "links=%d;", (int)settings->hard_links);
+    }
+    if (settings->efs_raw) {
+        text_add(text, "efs=raw;");
+    }
+    if (settings->paths != NULL) {
+        uint8_t digest[32];
+        text->failed = text->failed || plan_paths_digest(settings->paths, digest) != 0;
+        text_add(text, "paths=");
+        text_add_hex(text, digest, sizeof(digest));
+        text_add_char(text, ';');
+    }
     add_list(text, "include", settings->includes, settings->include_count);
     add_list(text, "exclude", settings->excludes, settings->exclude_count);
     for (size_t i = 0; i < run->volume_count; i++) {
@@ -141,10 +155,14 @@ static bool is_hex_list(const char *string, const char *between)
     return true;
 }
 
-int identity_read(const char *json, size_t len, struct identity *ret_identity)
+int identity_read(const char *json, size_t len, struct identity *ret_identity, struct error *err)
 {
     struct identity identity = {0};
+    errno = 0;
     cJSON *object = cJSON_ParseWithLength(json, len);
+    if (object == NULL && errno == ENOMEM) {
+        return error_memory(err, "the identity of a run");
+    }
     char schema[32] = "";
     int bad =
         copy_string(object, "schema", schema, sizeof(schema)) |
@@ -159,7 +177,7 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
         !utf_valid_utf8(identity.destination, strlen(identity.destination)) ||
         !is_hex_list(identity.fingerprint, "") || !is_hex_list(identity.options, "") ||
         !is_hex_list(identity.serials, ",")) {
-        return -1;
+        return error_entry(err, NULL, "not the identity of a run");
     }
     identity.begun_utc_ns = begun_of(identity.run);
     *ret_identity = identity;

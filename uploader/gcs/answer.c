@@ -12,6 +12,8 @@
 #define OBJECTS (WRITES | GCS_CALL_DELETE | GCS_CALL_GET | GCS_CALL_READ)
 #define ON_BUCKET (GCS_CALL_LIST | GCS_CALL_BUCKET | GCS_CALL_RIGHTS)
 #define ALL_CALLS (OBJECTS | ON_BUCKET)
+/* Their absence only narrows what is offered. */
+#define OPTIONAL (GCS_CALL_BUCKET | GCS_CALL_RIGHTS)
 
 /* What the server's error body says, shown-escaped; empty when it says nothing readable. */
 struct detail {
@@ -32,6 +34,7 @@ struct answer_row {
 
 #define RETRY_LATER GCS_ERROR, ERROR_RETRY, EXIT_STATUS_TEMPORARY
 #define STOP(status) GCS_ERROR, ERROR_STOP_RUN, EXIT_STATUS_##status
+#define NO_SUCH_CALL GCS_UNSUPPORTED, ERROR_RETRY, EXIT_STATUS_TEMPORARY
 #define ENTRY(answer) answer, ERROR_FAIL_ENTRY, EXIT_STATUS_NOT_CLEAN
 #define DENIED GCS_DENIED, ERROR_STOP_RUN, EXIT_STATUS_RIGHTS
 
@@ -67,8 +70,9 @@ static const struct answer_row rows[] = {
      "grant the right, or check the bucket's name: a bucket that does not exist looks the same"},
     {403, ALL_CALLS, NULL, NULL, DENIED, "grant the right, or check the bucket's name"},
     /* Not there. */
-    {404, OBJECTS, NULL, "bucket does not exist", STOP(DESTINATION), "check the bucket's name"},
-    {404, OBJECTS, "NoSuchBucket", NULL, STOP(DESTINATION), "check the bucket's name"},
+    {404, ALL_CALLS, NULL, "bucket does not exist", STOP(DESTINATION), "check the bucket's name"},
+    {404, ALL_CALLS, "NoSuchBucket", NULL, STOP(DESTINATION), "check the bucket's name"},
+    {404, GCS_CALL_RIGHTS, NULL, NULL, NO_SUCH_CALL, ""},
     {404, GCS_CALL_INSERT | ON_BUCKET, NULL, NULL, STOP(DESTINATION), "check the bucket's name"},
     {404, OBJECTS, NULL, NULL, ENTRY(GCS_NOT_FOUND), ""},
     /* Another checksum than the one sent. */
@@ -89,6 +93,9 @@ static const struct answer_row rows[] = {
     {414, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
     {416, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
     {422, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
+    {400, GCS_CALL_RIGHTS, NULL, NULL, NO_SUCH_CALL, ""},
+    {405, OPTIONAL, NULL, NULL, NO_SUCH_CALL, ""},
+    {501, OPTIONAL, NULL, NULL, NO_SUCH_CALL, ""},
     {400, ON_BUCKET, NULL, NULL, STOP(DESTINATION), ""},
     {0, ALL_CALLS, NULL, NULL, RETRY_LATER, ""},
 };
@@ -118,68 +125,85 @@ static size_t call_index(enum gcs_call call)
     return 0;
 }
 
-static void copy_shown(char *out, size_t size, const char *string, size_t len)
+/* -1 without memory: what a server said must not be read as if it had said less. */
+static int copy_shown(char *out, size_t size, const char *string, size_t len)
 {
     CLEANUP_TEXT struct text shown = TEXT_INIT(4096);
     /* A shown byte takes at most six, and the ellipsis three. */
     text_add_shown(&shown, string, len, size / 2);
+    if (shown.no_memory) {
+        return -1;
+    }
     size_t keep = shown.len < size ? shown.len : size - 1;
     while (keep > 0 && keep < shown.len && ((unsigned char)shown.data[keep] & 0xC0) == 0x80) {
         keep--; /* not inside a character */
     }
     memcpy(out, text_str(&shown), keep);
     out[keep] = '\0';
+    return 0;
 }
 
 /* What stands between <TAG> and </TAG>; only Code and Message of an XML error are wanted. */
-static void copy_element(const struct text *body, const char *open, const char *close, char *out,
-                         size_t size)
+static int copy_element(const struct text *body, const char *open, const char *close, char *out,
+                        size_t size)
 {
     const char *from = memmem(body->data, body->len, open, strlen(open));
     if (from == NULL) {
-        return;
+        return 0;
     }
     from += strlen(open);
     size_t rest = body->len - (size_t)(from - body->data);
     const char *to = memmem(from, rest, close, strlen(close));
-    if (to != NULL) {
-        copy_shown(out, size, from, (size_t)(to - from));
-    }
+    return to != NULL ? copy_shown(out, size, from, (size_t)(to - from)) : 0;
 }
 
-static void copy_member(const cJSON *object, const char *key, char *out, size_t size)
+static int copy_member(const cJSON *object, const char *key, char *out, size_t size)
 {
     const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    if (value != NULL) {
-        copy_shown(out, size, value, strlen(value));
-    }
+    return value != NULL ? copy_shown(out, size, value, strlen(value)) : 0;
 }
 
-static void detail_read(const struct text *body, struct detail *detail)
+static int read_members(const cJSON *root, struct detail *detail)
+{
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(error, "errors");
+    char *message = detail->message;
+    if (copy_member(cJSON_GetArrayItem(list, 0), "reason", detail->reason,
+                    sizeof(detail->reason)) != 0 ||
+        copy_member(error, "message", message, sizeof(detail->message)) != 0) {
+        return -1;
+    }
+    return message[0] == '\0'
+               ? copy_member(root, "error_description", message, sizeof(detail->message))
+               : 0;
+}
+
+/* -1 without memory. */
+static int detail_read(const struct text *body, struct detail *detail)
 {
     *detail = (struct detail){0};
     if (body == NULL || body->len == 0) {
-        return;
+        return 0;
     }
-    cJSON *root = cJSON_ParseWithLength(body->data, body->len);
+    struct error cause = {0};
+    cJSON *root = gcs_json_parse(body->data, body->len, &cause);
+    if (cause.kind != ERROR_NONE) {
+        return -1;
+    }
     if (root != NULL) {
-        const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
-        const cJSON *list = cJSON_GetObjectItemCaseSensitive(error, "errors");
-        copy_member(cJSON_GetArrayItem(list, 0), "reason", detail->reason, sizeof(detail->reason));
-        copy_member(error, "message", detail->message, sizeof(detail->message));
-        if (detail->message[0] == '\0') {
-            copy_member(root, "error_description", detail->message, sizeof(detail->message));
-        }
+        int result = read_members(root, detail);
         cJSON_Delete(root);
-    } else if (body->data[0] == '<') {
-        copy_element(body, "<Code>", "</Code>", detail->reason, sizeof(detail->reason));
-        copy_element(body, "<Message>", "</Message>", detail->message, sizeof(detail->message));
-    } else {
-        /* A media download answers in plain text. */
-        const char *line_end = memchr(body->data, '\n', body->len);
-        size_t len = line_end != NULL ? (size_t)(line_end - body->data) : body->len;
-        copy_shown(detail->message, sizeof(detail->message), body->data, len);
+        return result;
     }
+    if (body->data[0] == '<') {
+        return copy_element(body, "<Code>", "</Code>", detail->reason, sizeof(detail->reason)) |
+               copy_element(body, "<Message>", "</Message>", detail->message,
+                            sizeof(detail->message));
+    }
+    /* A media download answers in plain text. */
+    const char *line_end = memchr(body->data, '\n', body->len);
+    size_t len = line_end != NULL ? (size_t)(line_end - body->data) : body->len;
+    return copy_shown(detail->message, sizeof(detail->message), body->data, len);
 }
 
 static const struct answer_row *row_find(unsigned call, int status, const struct detail *detail)
@@ -217,7 +241,10 @@ enum gcs_answer gcs_answer_classify(enum gcs_call call, const char *bucket, cons
                                     int status, const struct text *body, struct error *err)
 {
     struct detail detail;
-    detail_read(body, &detail);
+    if (detail_read(body, &detail) != 0) {
+        (void)error_memory(err, "a reply of the server");
+        return GCS_ERROR;
+    }
     const struct answer_row *row = row_find(call, status, &detail);
 
     char what[420];
@@ -236,6 +263,10 @@ enum gcs_answer gcs_answer_classify(enum gcs_call call, const char *bucket, cons
     if (row->advice[0] != '\0') {
         text_printf(&text, "; %s", row->advice);
     }
+    if (text.no_memory) {
+        (void)error_memory(err, "a reply of the server");
+        return GCS_ERROR;
+    }
     if (row->kind == ERROR_RETRY) {
         (void)error_retry(err, "%s", text_str(&text));
     } else if (row->kind == ERROR_STOP_RUN) {
@@ -253,6 +284,8 @@ enum http_verdict gcs_answer_judge(int status, const struct text *body)
         return HTTP_FINAL;
     }
     struct detail detail;
-    detail_read(body, &detail);
+    if (detail_read(body, &detail) != 0) {
+        return HTTP_RETRY; /* it is asked once more */
+    }
     return row_find(ALL_CALLS, status, &detail)->kind == ERROR_RETRY ? HTTP_RETRY : HTTP_FINAL;
 }
