@@ -27,14 +27,25 @@ void stores_leave(struct run *run)
     }
 }
 
+/* Because of how it stands on the disk, and not of what the bucket says. */
+static bool is_unread(const struct ledger_row *row)
+{
+    static const char *const reasons[] = {REASON_DEDUP, REASON_BAD_SECTOR, REASON_BAD_RECORD,
+                                          REASON_STALE};
+    bool found = false;
+    for (size_t i = 0; i < ARRAY_LEN(reasons) && row->state == LEDGER_FAILED; i++) {
+        found = found || row->reason == reason_number(reasons[i]);
+    }
+    return found;
+}
+
 static uint64_t count_failed(const struct run *run, const struct run_volume *volume)
 {
     uint64_t failed = plan_get_totals(volume->plan)->dedup_failed;
     for (uint64_t i = 0; i < plan_task_count(volume->plan); i++) {
-        failed += plan_get_task(volume->plan, i)->rehydrated &&
-                          ledger_row(run->ledger, volume->first_task + i)->state == LEDGER_FAILED
-                      ? 1
-                      : 0;
+        bool unread = plan_get_task(volume->plan, i)->rehydrated &&
+                      is_unread(ledger_row(run->ledger, volume->first_task + i));
+        failed += unread ? 1 : 0;
     }
     return failed;
 }

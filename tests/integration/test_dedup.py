@@ -61,6 +61,14 @@ def test_store_not_needed(winch, storage, images):
     check_no_store(storage, manifest)
 
 
+def test_store_not_needed_for_a_conflict(winch, storage, images):
+    """The content is not lost with the disk's: it could be read."""
+    storage.bucket().put('p/sound/parts-v31.bin', b'somebody else was here first')
+    result, manifest = migrate(winch, storage, images.get('dedup'), expect=3)
+    assert result.json['reasons'] == {'conflict': 1}, result.json
+    check_no_store(storage, manifest)
+
+
 def test_damaged(winch, storage, images):
     image = images.get('dedup-damaged')
     with open(os.path.splitext(str(image))[0] + '.sentences', encoding='utf-8') as stream:
