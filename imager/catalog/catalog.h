@@ -29,6 +29,11 @@ uint64_t catalog_bytes(const struct catalog *catalog); /* memory mapped, for the
 /* What the report should say of the volume; NULL behind the last one. */
 const char *catalog_warning(const struct catalog *catalog, size_t index);
 
+/* Find the chunk stores of Windows Data Deduplication among the entries and hand them to `volume`,
+ * whose readers need them for deduplicated files. Once, before any of those is read. */
+int catalog_find_stores(const struct catalog *catalog, struct volume *volume,
+                        struct error *err) WARN_UNUSED;
+
 /* Entries are numbered 0 … count-1 in the order of their records. After the build everything is
  * constant: all functions below may be called from any thread. */
 uint32_t catalog_count(const struct catalog *catalog);

@@ -289,6 +289,7 @@ static void fill_settings(struct migrate_options *options)
     settings->accepted_reason_count = options->accepted.count;
     settings->volume_names = (enum run_volume_names)options->volume_names;
     settings->streams = (enum plan_streams)options->streams;
+    settings->dedup = (enum plan_dedup)options->dedup;
     settings->efs_raw = options->efs == 1;
     settings->hard_links = (enum plan_hard_links)options->hard_links;
     settings->if_exists = (enum upload_if_exists)options->if_exists;

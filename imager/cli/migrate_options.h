@@ -19,7 +19,7 @@ struct migrate_options {
     struct option_list operands, volumes, includes, excludes, exclude_files, accepted;
     const char *paths_file; /* --files-from, or NULL */
     struct text command;
-    int volume_names, streams, hard_links, efs, if_exists, progress_choice, level_choice,
+    int volume_names, streams, dedup, hard_links, efs, if_exists, progress_choice, level_choice,
         format_choice;
 };
 

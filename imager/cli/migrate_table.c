@@ -9,6 +9,7 @@
 
 /* The order is that of the enums in run.h, plan.h, upload.h, base.h and progress.h. */
 static const char *const volume_names[] = {"auto", "letter", "label", "number", NULL};
+static const char *const dedup[] = {"auto", "fail", "raw", NULL};
 static const char *const streams[] = {"auto", "objects", "none", NULL};
 /* "own" comes last, so that the others keep their numbers. */
 static const char *const hard_links[] = {"once", "copy", NULL};
@@ -65,6 +66,12 @@ static const struct option table[] = {
      "alternate data streams: auto keeps small ones in the manifest and makes objects of larger "
      "ones; objects makes objects of all; none leaves them out.",
      PLACE(streams), .choices = streams},
+    {OPTION_CHOICE, "--dedup", "auto|fail|raw",
+     "files of Windows Data Deduplication: auto reads their content from the chunk store of the "
+     "volume, checked by the store's hashes, and keeps the store's files below .winch/dedup/ when "
+     "one cannot be read; fail reads none of them; raw neither, and keeps the store. What is not "
+     "read fails as dedup. Default: auto.",
+     PLACE(dedup), .choices = dedup},
     {OPTION_CHOICE, "--hard-links", "once|copy",
      "files with several names: once sends the content once, and the other names point to it in "
      "the "

@@ -6,7 +6,8 @@
 #include <string.h>
 
 static const struct reason reasons[] = {
-    {REASON_DEDUP, "Windows keeps the content deduplicated, outside the file.",
+    {REASON_DEDUP,
+     "Windows keeps the content deduplicated, outside the file, and it could not be read there.",
      "On Windows: Start-DedupJob -Type Unoptimization -Volume X: (needs free space); then a new "
      "snapshot."},
     {REASON_CLOUD,

@@ -89,6 +89,9 @@ void report_add_dry_run(struct text *text, const struct run_summary *summary)
     const struct plan_totals *planned = &summary->planned;
     text_add(text, "\nWhat would happen\n");
     add_planned(text, "files", planned->entries_send, "to send");
+    add_planned(text, "deduplicated ones of them", planned->rehydrated,
+                "read from the chunk store, and checked only then");
+    add_planned(text, "files of the chunk store", planned->spares, "kept if one of those fails");
     add_planned(text, "objects", planned->objects, "to write");
     add_planned(text, "requests", planned->requests, "about");
     add_planned(text, "small alternate streams", planned->inlines, "kept in the manifest");

@@ -126,6 +126,7 @@ static void add_planned(struct text *text, const struct plan_totals *planned)
     add_number(text, ",\"excluded\":", planned->entries_excluded);
     add_number(text, ",\"failed\":", planned->entries_failed);
     add_number(text, ",\"renamed\":", planned->renamed);
+    add_number(text, ",\"deduplicated\":", planned->rehydrated);
     text_add(text, "}");
 }
 

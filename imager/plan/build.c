@@ -4,6 +4,7 @@
 #include "plan/unique.h"
 
 #include <string.h>
+#include <strings.h>
 
 /* Enough that the order of records, which mixes directories, finds most of them again. */
 enum { BUILD_DIRECTORIES = 32768, TASKS_FIRST = 1024, RENAME_ROUNDS_MAX = 255 };
@@ -25,6 +26,7 @@ struct sum_item {
 
 static int decide_entry(struct build *build, struct error *err);
 static int look_around(struct build *build, struct plan_surroundings *around);
+static bool is_store(const struct plan_place *place);
 static void count_entry(struct build *build, enum plan_code code, bool orphan);
 static int decide_streams(struct build *build, enum plan_code code, struct error *err);
 static int add_task(struct build *build, size_t stream, unsigned name, struct error *err);
@@ -91,6 +93,7 @@ static int look_around(struct build *build, struct plan_surroundings *around)
         const struct plan_place *place = &namer->place;
         struct plan_surroundings found = {
             .system = place->root == CATALOG_SYSTEM,
+            .store = is_store(place),
             .exclusion = place->exclusion,
             .included = place->included,
         };
@@ -107,6 +110,12 @@ static int look_around(struct build *build, struct plan_surroundings *around)
     return name > 1 ? plan_namer_locate(namer, index, 0) : 0;
 }
 
+static bool is_store(const struct plan_place *place)
+{
+    static const char folder[] = "System Volume Information/Dedup/";
+    return place->in_tree && strncasecmp(text_str(&place->path), folder, strlen(folder)) == 0;
+}
+
 static void count_entry(struct build *build, enum plan_code code, bool orphan)
 {
     struct plan_totals *totals = &build->plan->totals;
@@ -115,7 +124,8 @@ static void count_entry(struct build *build, enum plan_code code, bool orphan)
         [PLAN_LINK] = &totals->entries_link,     [PLAN_EXCLUDED] = &totals->entries_excluded,
         [PLAN_FAILED] = &totals->entries_failed,
     };
-    enum plan_state state = plan_decision_of(code).state;
+    bool spare = code == PLAN_CODE_STORE && build->plan->dedup == PLAN_DEDUP_AUTO;
+    enum plan_state state = spare ? PLAN_EXCLUDED : plan_decision_of(code).state;
     (*counts[state])++;
     if (state != PLAN_EXCLUDED) {
         totals->names += build->name_count > 1 ? build->name_count - 1 : 0;
@@ -134,6 +144,8 @@ static int decide_streams(struct build *build, enum plan_code code, struct error
         if (state == PLAN_FAILED) {
             build->plan->totals.streams_failed++;
         }
+        build->plan->totals.rehydrated += own == PLAN_CODE_REHYDRATED ? 1 : 0;
+        build->plan->totals.dedup_failed += own == PLAN_CODE_DEDUP ? 1 : 0;
         if (state == PLAN_SEND && add_task(build, i, 0, err) != 0) {
             return -1;
         }
@@ -183,6 +195,7 @@ static int give_name(struct build *build, struct plan_task *task, uint64_t *ret_
         .sequence = entry->sequence,
         .stream = task->stream,
         .data = &entry->streams[task->stream],
+        .store = plan_is_store(build->plan, task->entry),
     };
     for (unsigned round = 0; round <= RENAME_ROUNDS_MAX; round++) {
         naming.rename_round = (uint8_t)round;
@@ -199,7 +212,7 @@ static int give_name(struct build *build, struct plan_task *task, uint64_t *ret_
         if (added > 0) {
             task->renamed = round > 0;
             task->rename_round = (uint8_t)round;
-            build->plan->totals.renamed += changed ? 1 : 0;
+            build->plan->totals.renamed += changed && !task->spare ? 1 : 0;
             *ret_hash = hash;
             return 0;
         }
@@ -210,6 +223,11 @@ static int give_name(struct build *build, struct plan_task *task, uint64_t *ret_
 
 static void count_task(struct plan_totals *totals, const struct plan_task *task)
 {
+    if (task->spare) {
+        totals->spares++;
+        totals->spare_bytes += task->size_bytes;
+        return;
+    }
     totals->tasks++;
     totals->bytes += task->size_bytes;
     totals->raw += task->raw ? 1 : 0;
@@ -241,8 +259,9 @@ static void add_checksum(struct build *build, const struct plan_task *task, uint
         .sequence = build->view.entry.sequence,
         .stream = task->stream,
         .way = task->way,
-        .flags = (uint8_t)((task->through_reader ? 1 : 0) | (task->resident ? 2 : 0) |
-                           (task->contiguous ? 4 : 0) | (task->raw ? 8 : 0)),
+        .flags =
+            (uint8_t)((task->through_reader ? 1 : 0) | (task->resident ? 2 : 0) |
+                      (task->contiguous ? 4 : 0) | (task->raw ? 8 : 0) | (task->spare ? 16 : 0)),
         .rename_round = task->rename_round,
     };
     build->plan->checksum = crc32c_update(build->plan->checksum, &item, sizeof(item));

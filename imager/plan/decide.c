@@ -45,6 +45,10 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                             "is missing or damaged"},
     [PLAN_CODE_DEDUP] = {PLAN_FAILED, REASON_DEDUP,
                          "the content was moved away by Windows Data Deduplication"},
+    [PLAN_CODE_DEDUP_LEFT] = {PLAN_FAILED, REASON_DEDUP,
+                              "deduplicated by Windows, and not read, as --dedup says"},
+    [PLAN_CODE_REHYDRATED] = {PLAN_SEND, NULL, NULL},
+    [PLAN_CODE_STORE] = {PLAN_SEND, NULL, NULL},
     [PLAN_CODE_CLOUD] = {PLAN_FAILED, REASON_CLOUD,
                          "a cloud placeholder: the content is not, or not wholly, on this disk"},
     [PLAN_CODE_SIS] = {PLAN_FAILED, REASON_REPARSE,
@@ -82,6 +86,8 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
                                     const struct volume_stream *unnamed);
 static enum plan_code decide_wof(const struct volume_entry *entry,
                                  const struct volume_stream *unnamed);
+static enum plan_code decide_store(const struct plan *plan, const struct volume_entry *entry);
+static enum plan_code decide_dedup(const struct plan *plan, const struct volume_stream *unnamed);
 static enum plan_code decide_data(const struct plan *plan, const struct volume_entry *entry,
                                   const struct volume_stream *stream);
 static enum plan_code decide_encrypted(const struct plan *plan, const struct volume_entry *entry,
@@ -97,6 +103,10 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
         return PLAN_CODE_SYSTEM;
     }
     if (around->exclusion != PLAN_TAKEN) {
+        if (around->store && around->exclusion == PLAN_LEFT_BY_DEFAULT &&
+            plan->dedup != PLAN_DEDUP_FAIL) {
+            return decide_store(plan, entry);
+        }
         return around->exclusion == PLAN_LEFT_BY_DEFAULT ? PLAN_CODE_LEFT_BY_DEFAULT
                                                          : PLAN_CODE_LEFT_BY_PATTERN;
     }
@@ -146,6 +156,9 @@ enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
     if (stream > UINT16_MAX) {
         return PLAN_CODE_TOO_MANY_STREAMS;
     }
+    if (code == PLAN_CODE_STORE) {
+        return data->name_len == 0 ? code : PLAN_CODE_LEFT_BY_DEFAULT;
+    }
     if (data->name_len == 0) {
         return decide_unnamed(plan, code, entry, data);
     }
@@ -183,6 +196,11 @@ struct plan_decision plan_stream_decision(const struct plan *plan, const struct 
     enum plan_code code = (enum plan_code)plan->codes[view->index];
     return with_sentence(plan_decide_stream(plan, code, &view->entry, stream), &view->entry,
                          &view->entry.streams[stream]);
+}
+
+bool plan_is_store(const struct plan *plan, uint32_t entry)
+{
+    return plan->codes[entry] == PLAN_CODE_STORE;
 }
 
 const char *plan_form_name(const struct catalog_view *view, unsigned stream)
@@ -267,7 +285,7 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
     case PLAN_REPARSE_WOF:
         return decide_wof(entry, unnamed);
     case PLAN_REPARSE_DEDUP:
-        return PLAN_CODE_DEDUP;
+        return decide_dedup(plan, unnamed);
     case PLAN_REPARSE_CLOUD:
         return present ? PLAN_CODE_SEND : PLAN_CODE_CLOUD;
     case PLAN_REPARSE_OTHER:
@@ -299,6 +317,42 @@ static enum plan_code decide_wof(const struct volume_entry *entry,
         return PLAN_CODE_CROSSED_DATA;
     }
     return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_WOF;
+}
+
+/* One that is damaged is left out as before, unless all of the store was asked for. */
+static enum plan_code decide_store(const struct plan *plan, const struct volume_entry *entry)
+{
+    const struct volume_stream *unnamed = find_unnamed(entry);
+    if (is_directory(entry) || entry->reparse_tag != 0) {
+        return PLAN_CODE_LEFT_BY_DEFAULT;
+    }
+    enum plan_code code = entry->problem != NULL          ? PLAN_CODE_BAD_RECORD
+                          : entry->crossed_record != NULL ? PLAN_CODE_CROSSED_RECORD
+                          : unnamed == NULL               ? PLAN_CODE_NO_DATA
+                                                          : decide_data(plan, entry, unnamed);
+    if (code == PLAN_CODE_SEND) {
+        return PLAN_CODE_STORE;
+    }
+    return plan->dedup == PLAN_DEDUP_RAW ? code : PLAN_CODE_LEFT_BY_DEFAULT;
+}
+
+/* Its unnamed stream reads as zeros, too. An empty one would need no reader to say so. */
+static enum plan_code decide_dedup(const struct plan *plan, const struct volume_stream *unnamed)
+{
+    if (plan->dedup != PLAN_DEDUP_AUTO) {
+        return PLAN_CODE_DEDUP_LEFT;
+    }
+    if (unnamed == NULL) {
+        return PLAN_CODE_NO_DATA;
+    }
+    if (is_lost(unnamed)) {
+        return PLAN_CODE_LOST_DATA;
+    }
+    if (unnamed->size_bytes == 0 || unnamed->form == VOLUME_RESIDENT ||
+        unnamed->form == VOLUME_EFS) {
+        return PLAN_CODE_DEDUP;
+    }
+    return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_REHYDRATED;
 }
 
 static enum plan_code decide_data(const struct plan *plan, const struct volume_entry *entry,
@@ -345,7 +399,11 @@ static enum plan_code decide_unnamed(const struct plan *plan, enum plan_code cod
         bool has_data = stream->size_bytes > 0 || is_lost(stream);
         return has_data ? PLAN_CODE_DIRECTORY_DATA : code;
     }
-    bool is_link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
+    enum plan_reparse kind = plan_classify_reparse(entry->reparse_tag);
+    bool is_link = kind == PLAN_REPARSE_LINK;
+    if (code == PLAN_CODE_CROSSED_VALUE && kind == PLAN_REPARSE_DEDUP) {
+        return PLAN_CODE_REHYDRATED;
+    }
     bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
     return is_sent ? decide_data(plan, entry, stream) : code;
 }

@@ -6,6 +6,7 @@
 #include "plan/plan_internal.h"
 
 #define STREAM_FOLDER ".winch/streams/"
+#define STORE_FOLDER ".winch/dedup/"
 
 enum { SUFFIX_BYTES = 17, SUFFIX_HASH_BYTES = 8, SHA256_BYTES = 32, IDENTITY_BYTES = 64 };
 
@@ -21,6 +22,7 @@ const char *plan_object_name(struct plan_namer *namer, const struct plan_task *t
         .sequence = view->entry.sequence,
         .stream = task->stream,
         .data = &view->entry.streams[task->stream],
+        .store = plan_is_store(namer->plan, task->entry),
         .rename_round = task->rename_round,
     };
     bool changed;
@@ -43,6 +45,9 @@ int plan_object_name_make(struct plan_namer *namer, const struct plan_naming *na
     add_base(plan, object);
     if (naming->data->name_len > 0) {
         text_add(object, STREAM_FOLDER);
+    }
+    if (naming->store) {
+        text_add(object, STORE_FOLDER);
     }
     size_t path_start = object->len;
     if (plan->volume_name[0] != '\0') {

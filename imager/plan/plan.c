@@ -76,6 +76,7 @@ static struct plan *plan_new(const struct catalog *catalog, const struct volume 
     plan->volume_name = strdup(settings->volume_name);
     plan->run = strdup(settings->run);
     plan->streams = settings->streams;
+    plan->dedup = settings->dedup;
     plan->hard_links = settings->hard_links;
     plan->efs_raw = settings->efs_raw;
     plan->composites = settings->composites;

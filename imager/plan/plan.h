@@ -35,6 +35,10 @@
 #define PLAN_GROUP_SPAN (1U << 20) /* bytes of disk that one read of a batch covers */
 #define PLAN_GROUP_MAX 64          /* tasks of one batch */
 
+/* Deduplicated files. AUTO: read through the chunk store, whose files are planned as spare tasks,
+ * for when that fails. The others read none, and each fails as "dedup"; with RAW the files of the
+ * store are ordinary tasks. */
+enum plan_dedup { PLAN_DEDUP_AUTO, PLAN_DEDUP_FAIL, PLAN_DEDUP_RAW };
 enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE };
 
 /* A file with several names: one object, to which the other names point in the manifest; or an
@@ -63,6 +67,7 @@ struct plan_settings {
     const char *volume_name; /* folder of this volume under the prefix, or "" */
     const char *run;         /* run id, for the metadata of objects */
     enum plan_streams streams;
+    enum plan_dedup dedup;
     enum plan_hard_links hard_links;
     bool efs_raw;          /* encrypted streams go as ciphertext; else they fail */
     bool default_excludes; /* at the root: pagefile.sys, hiberfil.sys, swapfile.sys, and
@@ -122,9 +127,11 @@ struct plan_task {
     uint16_t stream;     /* index into the entry's streams */
     uint16_t name;       /* the entry's name that the object is called by; 0: the first */
     uint8_t way;         /* enum plan_way */
-    bool through_reader; /* LZNT1, CompactOS, or extents not to be trusted: volume_reader */
+    bool through_reader; /* LZNT1, CompactOS, dedup, or extents not to be trusted */
     bool resident;
     bool renamed;         /* another task had the same object name: this one got a suffix */
+    bool spare : 1;       /* of a chunk store: only worked on when one of its files failed */
+    bool rehydrated : 1;  /* needs the chunk store: catalog_find_stores() */
     bool raw;             /* ciphertext of EFS, in the form of volume_efs_raw_bytes() */
     bool contiguous;      /* all bytes stand on the disk from `position` on: plan_group() */
     uint8_t rename_round; /* 0, or how often a suffix had to be tried: part of the object name */
@@ -140,6 +147,9 @@ struct plan_totals {
     uint64_t raw;                 /* tasks that are ciphertext */
     uint64_t renamed;             /* names that needed an escape, a cut or a suffix */
     uint64_t batch, whole, parts; /* tasks by way */
+    uint64_t rehydrated;          /* tasks that need the chunk store */
+    uint64_t dedup_failed;        /* deduplicated streams that are no task */
+    uint64_t spares, spare_bytes; /* in no other number here but entries_excluded */
     uint64_t requests;            /* estimate */
 };
 
@@ -153,7 +163,10 @@ const struct plan_totals *plan_get_totals(const struct plan *plan);
 /* Changes when any task or object name changes. */
 uint32_t plan_checksum(const struct plan *plan);
 
-/* Tasks in the order to work on them: by position on the disk. */
+/* Is it a file of a chunk store, kept as .winch/dedup/PATH? */
+bool plan_is_store(const struct plan *plan, uint32_t entry);
+
+/* Tasks in the order to work on them: by position on the disk, spare ones last. */
 uint64_t plan_task_count(const struct plan *plan);
 const struct plan_task *plan_get_task(const struct plan *plan, uint64_t number);
 /* How many tasks from `first` on one read serves: neighbours of way BATCH or INLINE that lie within

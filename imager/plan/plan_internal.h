@@ -37,6 +37,9 @@ enum plan_code {
     PLAN_CODE_WOF_UNKNOWN,
     PLAN_CODE_WOF_LOST,
     PLAN_CODE_DEDUP,
+    PLAN_CODE_DEDUP_LEFT, /* --dedup fail, raw */
+    PLAN_CODE_REHYDRATED, /* read through the chunk store */
+    PLAN_CODE_STORE,      /* a file of the chunk store */
     PLAN_CODE_CLOUD,
     PLAN_CODE_SIS,
     PLAN_CODE_REPARSE,
@@ -57,6 +60,7 @@ struct plan {
     char *volume_name;
     char *run;
     enum plan_streams streams;
+    enum plan_dedup dedup;
     enum plan_hard_links hard_links;
     bool efs_raw;
     bool composites;
@@ -76,6 +80,7 @@ struct plan {
 /* What is known of an entry beside itself. */
 struct plan_surroundings {
     bool system;
+    bool store; /* below System Volume Information/Dedup */
     enum plan_exclusion exclusion;
     bool included;
 };
@@ -165,6 +170,7 @@ struct plan_naming {
     uint16_t sequence;
     uint16_t stream;
     const struct volume_stream *data;
+    bool store;           /* plan_is_store() */
     uint8_t rename_round; /* 0: its own name */
 };
 /* The object name in namer->object, from namer->place. `ret_changed`: escaped, cut or with

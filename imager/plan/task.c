@@ -22,9 +22,11 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
     bool wof = data->name_len == 0 &&
                plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
                volume_wof_stream(entry) != NULL;
+    bool dedup =
+        data->name_len == 0 && plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_DEDUP;
     bool raw = plan->efs_raw && data->form == VOLUME_EFS;
     uint64_t size_bytes = raw ? volume_efs_raw_bytes(data) : data->size_bytes;
-    bool through_reader = wof || data->problem != NULL || data->form == VOLUME_LZNT1;
+    bool through_reader = wof || dedup || data->problem != NULL || data->form == VOLUME_LZNT1;
     return (struct plan_task){
         .position = find_position(plan, entry, wof ? volume_wof_stream(entry) : data),
         .size_bytes = size_bytes,
@@ -32,6 +34,8 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
         .stream = (uint16_t)stream,
         .way = (uint8_t)choose_way(plan, data, size_bytes),
         .through_reader = through_reader,
+        .spare = plan_is_store(plan, entry_index) && plan->dedup == PLAN_DEDUP_AUTO,
+        .rehydrated = dedup,
         .resident = !wof && data->form == VOLUME_RESIDENT,
         .raw = raw,
         .contiguous = !through_reader && is_contiguous(plan, data),
@@ -124,7 +128,7 @@ static bool groups_with(const struct plan *plan, const struct plan_task *first,
     for (size_t i = 0; i < ARRAY_LEN(both); i++) {
         bool small = both[i]->way == PLAN_BATCH || both[i]->way == PLAN_INLINE;
         if (!small || both[i]->through_reader || both[i]->resident != first->resident ||
-            (!both[i]->resident && !both[i]->contiguous)) {
+            both[i]->spare != first->spare || (!both[i]->resident && !both[i]->contiguous)) {
             return false;
         }
     }
@@ -137,6 +141,9 @@ static int compare_tasks(const void *a, const void *b)
 {
     const struct plan_task *x = a;
     const struct plan_task *y = b;
+    if (x->spare != y->spare) {
+        return x->spare ? 1 : -1;
+    }
     if (x->position != y->position) {
         return x->position < y->position ? -1 : 1;
     }

@@ -54,7 +54,8 @@ struct run {
     struct run_volume volumes[RUN_VOLUME_MAX];
     size_t volume_count;
     _Atomic uint64_t task_count;
-    _Atomic uint64_t byte_count; /* of all tasks */
+    _Atomic uint64_t byte_count; /* of all tasks but those */
+    _Atomic uint64_t tasks_left; /* spare ones that nothing needs so far: stores.h */
 
     struct gcs_url url;
     struct gcs_endpoint endpoint;

@@ -80,6 +80,9 @@ static int write_readme(struct run *run, struct error *err)
         "  Files             gs://%s/%s%s...            path below the volume, '/' between "
         "folders\n"
         "  Big streams       gs://%s/%s%s.winch/streams/ alternate data streams over 4 KiB\n"
+        "  Chunk store       gs://%s/%s%s.winch/dedup/   of Windows Data Deduplication, kept only "
+        "when a\n"
+        "                    file could not be put together from it\n"
         "  Runs              gs://%s/%s%s.winch/runs/    one folder for each migration\n\n"
         "A run is complete when its folder holds run.json. It names index.json, which names the "
         "manifest\n"
@@ -96,7 +99,8 @@ static int write_readme(struct run *run, struct error *err)
         "In names, %%uXXXX stands for a UTF-16 unit that object names cannot hold.\n",
         run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash,
         run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash,
-        run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash);
+        run->url.bucket, run->url.prefix, slash, run->url.bucket, run->url.prefix, slash,
+        run->url.bucket, run->url.prefix, slash);
     if (name.failed || body.failed) {
         return error_memory(err, "README.txt");
     }

@@ -30,8 +30,8 @@ static void compute_options(struct run *run, struct text *text)
 {
     const struct run_settings *settings = run->settings;
     text_printf(
-        text, "streams=%d;default=%d;min=%llu;max=%llu;part=%llu;class=%s;exists=%d;",
-        (int)settings->streams, settings->default_excludes,
+        text, "streams=%d;dedup=%d;default=%d;min=%llu;max=%llu;part=%llu;class=%s;exists=%d;",
+        (int)settings->streams, (int)settings->dedup, settings->default_excludes,
         (unsigned long long)settings->min_size_bytes, (unsigned long long)settings->max_size_bytes,
         (unsigned long long)settings->part_size_bytes,
         settings->storage_class != NULL ? settings->storage_class : "", (int)settings->if_exists);

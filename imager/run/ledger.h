@@ -8,7 +8,14 @@
 
 #include "base/base.h"
 
-enum ledger_state { LEDGER_OPEN, LEDGER_UPLOADED, LEDGER_INLINE, LEDGER_FAILED };
+/* SKIPPED: not needed in this execution; never in the journal. */
+enum ledger_state {
+    LEDGER_OPEN,
+    LEDGER_UPLOADED,
+    LEDGER_INLINE,
+    LEDGER_FAILED,
+    LEDGER_SKIPPED,
+};
 
 #define LEDGER_PRESENT 1  /* was already in the bucket, nothing sent */
 #define LEDGER_REPLACED 2 /* an older object was replaced */

@@ -178,6 +178,9 @@ static int write_entry(struct manifest_writer *writer, const struct run_volume *
     if (main_stream >= 0) {
         text_printf(line, ",\"form\":\"%s\"", plan_form_name(view, (unsigned)main_stream));
     }
+    if (plan_is_store(volume->plan, view->index)) {
+        text_add(line, ",\"chunk_store\":true");
+    }
     add_record(volume, view, line);
     if (catalog_name_count(volume->catalog, view->index) > 1) {
         text_printf(line, ",\"links\":%u", catalog_name_count(volume->catalog, view->index));

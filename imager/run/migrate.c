@@ -15,6 +15,7 @@
 #include "run/recheck.h"
 #include "run/segments.h"
 #include "run/state.h"
+#include "run/stores.h"
 #include "run/worker.h"
 
 /* Control names are PREFIX/.winch/parts/RUN/RECORD-SEQUENCE-STREAM/OFFSET-LENGTH.cN at their
@@ -159,6 +160,15 @@ static int list_existing(struct run *run, struct error *err)
     return 0;
 }
 
+/* What the first workers left until it was known whether anything needs it. */
+static int send_stores(struct run *run, struct error *err)
+{
+    struct work *work = work_new(run, err);
+    int result = work != NULL ? workers_run(run, work, err) : -1;
+    work_free(work);
+    return result;
+}
+
 static int upload_all(struct run *run, struct error *err)
 {
     struct loading loading = {.run = run};
@@ -185,7 +195,11 @@ static int upload_all(struct run *run, struct error *err)
         for (size_t i = 0; i < loading.count; i++) {
             segments_note(run->segments, loading.late[i]);
         }
+        stores_leave(run);
         result = result == 0 ? workers_run(run, work, err) : result;
+        if (result == 0 && !run->halt && stores_need(run)) {
+            result = send_stores(run, err);
+        }
         segments_stop(run->segments);
         run->segments = NULL;
     }
@@ -219,6 +233,7 @@ static int dry_run(struct run *run, struct error *err)
     if (run->ledger == NULL) {
         return -1;
     }
+    stores_leave(run);
     run->identity.run[0] = '\0';
     return count_entries(run, err);
 }

@@ -55,7 +55,7 @@ static void take_look(struct monitor *monitor, struct look *look, struct upload_
     *look = (struct look){
         .at_ms = clock_monotonic_ms(),
         .bytes = capped(run->bytes_done, run->byte_count),
-        .objects = capped(run->objects_done, run->task_count),
+        .objects = capped(run->objects_done, (run->task_count - run->tasks_left)),
         .read_ns = counters->read_ns,
         .request_ns = counters->request_ns,
         .wait_ns = counters->window_wait_ns,
@@ -87,7 +87,7 @@ static uint64_t time_left(const struct run *run, const struct look *from, const 
 {
     uint64_t done = to->bytes + to->objects * RUN_OBJECT_BYTES;
     uint64_t before = from->bytes + from->objects * RUN_OBJECT_BYTES;
-    uint64_t total = run->byte_count + run->task_count * RUN_OBJECT_BYTES;
+    uint64_t total = run->byte_count + (run->task_count - run->tasks_left) * RUN_OBJECT_BYTES;
     if (done <= before || done > total || to->at_ms <= from->at_ms) {
         return UINT64_MAX;
     }
@@ -118,7 +118,7 @@ static void tell(struct monitor *monitor)
         .done = run->phase_done,
         .total = run->phase_total,
         .objects = now.objects,
-        .objects_total = run->task_count,
+        .objects_total = (run->task_count - run->tasks_left),
         .bytes = now.bytes,
         .bytes_total = run->byte_count,
         .rate = window_ms > 0 && now.bytes > first.bytes

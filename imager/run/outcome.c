@@ -54,6 +54,10 @@ static void join_task(struct run *run, uint64_t task, struct outcome *outcome)
     const struct ledger_row *row = ledger_row(run->ledger, task);
     if (row->state == LEDGER_FAILED) {
         fail(run, (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task}, outcome);
+    } else if (row->state == LEDGER_SKIPPED && outcome->state == OUTCOME_UPLOADED) {
+        *outcome =
+            (struct outcome){OUTCOME_EXCLUDED, REASON_EXCLUDED,
+                             "left out by default: a chunk store that no file needs", UINT64_MAX};
     } else if (row->state == LEDGER_OPEN && outcome->state != OUTCOME_FAILED) {
         *outcome = (struct outcome){OUTCOME_UNDECIDED, NULL, NULL, task};
     }

@@ -26,6 +26,7 @@ struct run_settings {
     enum run_volume_names volume_names;
 
     enum plan_streams streams;
+    enum plan_dedup dedup;
     enum plan_hard_links hard_links;
     bool efs_raw;
     bool default_excludes;

@@ -268,6 +268,7 @@ int source_plan(struct run *run, struct error *err)
             .volume_name = volume->folder,
             .run = run->identity.run,
             .streams = settings->streams,
+            .dedup = settings->dedup,
             .hard_links = settings->hard_links,
             .efs_raw = settings->efs_raw,
             .default_excludes = settings->default_excludes,
@@ -284,6 +285,10 @@ int source_plan(struct run *run, struct error *err)
         if (volume->plan == NULL || index_tasks(volume, err) != 0) {
             return -1;
         }
+        if (plan_get_totals(volume->plan)->rehydrated > 0 &&
+            catalog_find_stores(volume->catalog, volume->volume, err) != 0) {
+            return -1;
+        }
         volume->first_task = run->task_count;
         run->task_count += plan_task_count(volume->plan);
         run->byte_count += plan_get_totals(volume->plan)->bytes;
@@ -296,7 +301,7 @@ int source_plan(struct run *run, struct error *err)
                  "keys of their owners",
                  (unsigned long long)run->summary->planned.raw);
     }
-    run->summary->objects_total = run->task_count;
+    run->summary->objects_total = run->task_count - run->summary->planned.spares;
     run->summary->bytes_total = run->byte_count;
     run->summary->orphans = run->summary->planned.orphans;
     run->summary->renamed = run->summary->planned.renamed;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One thread's way to streams that need more than their extents: our own decoder for compressed
- * ones, libntfs-3g for those whose extents are not trusted. The library's last stream stays open,
- * since it is read in many pieces.
+ * One thread's way to streams that need more than their extents: our own decoders for compressed
+ * and deduplicated ones, libntfs-3g for those whose extents are not trusted. The library's last
+ * stream stays open, since it is read in many pieces.
  */
 #include <string.h>
 
 #include "volume/decoder.h"
+#include "volume/dedup.h"
 #include "volume/mount.h"
 #include "volume/record.h"
 
 struct volume_reader {
     struct volume *volume;
-    struct decoder *decoder; /* made at its first use, like the mount */
-    bool decodes;            /* the open stream is the decoder's */
+    struct decoder *decoder;     /* made at its first use, like the mount */
+    bool decodes;                /* the open stream is the decoder's */
+    struct dedup_decoder *dedup; /* likewise */
+    bool rehydrates;
     struct mount *mount;
     uint8_t *record; /* one raw record, to look at its sequence number */
     struct mount_stream *stream;
@@ -49,6 +52,7 @@ void volume_reader_free(struct volume_reader *reader)
         return;
     }
     decoder_free(reader->decoder);
+    dedup_decoder_free(reader->dedup);
     mount_stream_close(reader->stream);
     mount_free(reader->mount);
     free(reader->record);
@@ -61,7 +65,14 @@ int volume_reader_open(struct volume_reader *reader, const struct volume_entry *
     const struct volume_stream *data = &entry->streams[stream];
     uint64_t ref = entry->record | (uint64_t)entry->sequence << 48;
 
-    reader->decodes = is_compressed(entry, data);
+    reader->rehydrates = dedup_is(entry, data);
+    reader->decodes = !reader->rehydrates && is_compressed(entry, data);
+    if (reader->rehydrates) {
+        if (reader->dedup == NULL) {
+            reader->dedup = dedup_decoder_new(reader->volume, err);
+        }
+        return reader->dedup == NULL ? -1 : dedup_decoder_open(reader->dedup, entry, stream, err);
+    }
     if (reader->decodes) {
         if (reader->decoder == NULL) {
             reader->decoder = decoder_new(reader->volume, err);
@@ -77,13 +88,17 @@ int volume_reader_open(struct volume_reader *reader, const struct volume_entry *
 ssize_t volume_reader_read(struct volume_reader *reader, uint64_t offset, void *buf, size_t len,
                            struct error *err)
 {
+    if (reader->rehydrates) {
+        return dedup_decoder_read(reader->dedup, offset, buf, len, err);
+    }
     if (reader->decodes) {
         return decoder_read(reader->decoder, offset, buf, len, err);
     }
     return mount_stream_read(reader->stream, offset, buf, len, err);
 }
 
-/* libntfs-3g reads a CompactOS file as zeros, without an error: it is never asked for one. */
+/* libntfs-3g reads a CompactOS or deduplicated file as zeros, without an error: it is never asked
+ * for one. */
 static bool is_compressed(const struct volume_entry *entry, const struct volume_stream *data)
 {
     if (data->name_len == 0 && entry->reparse_tag == WOF_REPARSE_TAG &&

@@ -52,6 +52,7 @@ void volume_free(struct volume *volume)
         return;
     }
     mount_free(volume->mount);
+    volume_dedup_free(volume->dedup);
     free(volume->mft_runs);
     free(volume);
 }

@@ -319,21 +319,56 @@ uint64_t volume_efs_raw_bytes(const struct volume_stream *stream);
 void volume_efs_trailer(const struct volume_stream *stream,
                         uint8_t ret_bytes[VOLUME_EFS_TRAILER_BYTES]);
 
+/* ---- Windows Data Deduplication -------------------------------------------------------------
+ * The content of such a file stands in chunk stores of the same volume, whose containers are
+ * ordinary files (dedup.h says how they are found and checked). */
+
+#define VOLUME_DEDUP_TAG UINT32_C(0x80000013)
+#define VOLUME_DEDUP_STORE_BYTES 16
+
+enum volume_dedup_kind { VOLUME_DEDUP_STREAM, VOLUME_DEDUP_DATA }; /* maps, chunks */
+
+/* Parse the name of a store's folder, "{GUID}.ddp", or of a container, "ID.GENERATION.ccc"; units
+ * in little endian, not aligned. */
+bool volume_dedup_store_name(const uint8_t *units_le, size_t len,
+                             uint8_t ret_store[VOLUME_DEDUP_STORE_BYTES]);
+bool volume_dedup_container_name(const uint8_t *units_le, size_t len, uint32_t *ret_id,
+                                 uint32_t *ret_generation);
+
+/* Which containers a volume has. Filled by one thread, then handed to the volume, which owns it
+ * from then on; after that any thread may read. */
+struct volume_dedup;
+struct volume_dedup *volume_dedup_new(struct error *err);
+void volume_dedup_free(struct volume_dedup *dedup); /* accepts NULL */
+/* A store that has a folder; and one container of it, by its unnamed stream (NULL: it has none),
+ * which is copied. Errors: STOP_RUN without memory. */
+int volume_dedup_add_store(struct volume_dedup *dedup,
+                           const uint8_t store[VOLUME_DEDUP_STORE_BYTES],
+                           struct error *err) WARN_UNUSED;
+int volume_dedup_add(struct volume_dedup *dedup, const struct volume *volume,
+                     const uint8_t store[VOLUME_DEDUP_STORE_BYTES], enum volume_dedup_kind kind,
+                     uint32_t id, uint32_t generation, const struct volume_entry *entry,
+                     struct error *err) WARN_UNUSED;
+/* Before any reader looks. Without, files say that the volume has no chunk store. */
+void volume_set_dedup(struct volume *volume, struct volume_dedup *dedup);
+
+/* ---- readers ------------------------------------------------------------------------------ */
+
 /* One thread's own way to streams that are more than their extents: compressed ones (LZNT1, and
- * CompactOS through WofCompressedData), which winch decodes itself, and those whose extents are not
- * trusted, which libntfs-3g reads (mounted at the first use). */
+ * CompactOS through WofCompressedData) and deduplicated ones, which winch decodes itself, and those
+ * whose extents are not trusted, which libntfs-3g reads (mounted at the first use). */
 struct volume_reader;
 struct volume_reader *volume_reader_new(struct volume *volume, struct error *err);
 void volume_reader_free(struct volume_reader *reader);
 /* Point it at a stream of `entry`, which must live as long as it is read. Opening the stream that
  * libntfs-3g has open costs nothing. FAIL_ENTRY "bad-record" (the library says no, or the extents
- * do not fit), "stale-reference" (the record has another sequence), "bad-sector", and for CompactOS
- * "wof-bad-chunk", "reparse-unsupported". */
+ * do not fit), "stale-reference" (the record has another sequence), "bad-sector", for CompactOS
+ * "wof-bad-chunk", "reparse-unsupported", and "dedup". */
 int volume_reader_open(struct volume_reader *reader, const struct volume_entry *entry,
                        size_t stream, struct error *err) WARN_UNUSED;
 /* Between 1 and len bytes at an offset below the size, or -1: FAIL_ENTRY "bad-record",
- * "wof-bad-chunk", "bad-sector". Every unit is decoded once when reads are multiples of 64 KiB,
- * aligned. */
+ * "wof-bad-chunk", "dedup", "bad-sector". Every unit is decoded once when reads are multiples of
+ * 64 KiB, aligned. */
 ssize_t volume_reader_read(struct volume_reader *reader, uint64_t offset, void *buf, size_t len,
                            struct error *err) WARN_UNUSED;
 

@@ -50,7 +50,8 @@ struct volume {
     size_t mft_run_count;
     uint64_t mft_valid_bytes; /* records behind it were never written */
     struct volume_info info;
-    struct mount *mount; /* of the opening thread; NULL: $MFT is all there is (tests) */
+    struct volume_dedup *dedup; /* NULL: no chunk store */
+    struct mount *mount;        /* of the opening thread; NULL: $MFT is all there is (tests) */
 };
 
 /* ---- mft.c ------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'images'))
 
 import contents        # noqa: E402  (the path is set just above)
+import dedup           # noqa: E402
 import disk_kinds      # noqa: E402
 import disk_tables     # noqa: E402
 import disks           # noqa: E402
@@ -59,6 +60,37 @@ def make_volume(folder):
         for i in range(120):
             tree.stream('plain.bin', 'stream %d' % i, b'x' * 700)
     return image
+
+
+def seed_dedup():
+    store = dedup.Store(1)
+    for number, plain in enumerate((contents.text(200), b'a' * 70000, contents.text(9) * 300)):
+        put('fuzz_dedup', 'xpress-%d' % number, dedup.compress(plain))
+    parts = [store.add([bytes(4000), b'x' * 96])]
+    for name, make in (('v12', dedup.reparse_short), ('v21', dedup.reparse_fixed),
+                       ('v31', dedup.reparse_long)):
+        put('fuzz_dedup', name, contents.reparse(dedup.TAG, make(store.guid, parts, 4096)))
+    for name, make in (('v12', dedup.reparse_short), ('v21', dedup.reparse_fixed),
+                       ('v31', dedup.reparse_long)):
+        seed_store(name, make)
+
+
+def seed_store(name, make):
+    """A whole store, in the layout of the target; containers stand second half first."""
+    store = dedup.Store(2)
+    chunks = [contents.noise(3, 900), contents.text(60), b'b' * 1000, contents.noise(3, 900)]
+    part, _, size = store.add(chunks)
+    store.streams[0].redirected = {part[0]: part[2], part[0] + 1: 0}
+    value = contents.reparse(dedup.TAG, make(store.guid, [(part, 0, size)], size))
+    containers = []
+    for container in (store.streams[0], store.data[0]):
+        data = container.content()
+        clusters = -(-len(data) // 512)
+        data += bytes(clusters * 512 - len(data))
+        first = clusters - clusters // 2
+        containers.append(data[first * 512:] + data[:first * 512])
+    put('fuzz_dedup_store', name, struct.pack('<HHI', len(value), len(containers[0]) // 512, size) +
+        value + b''.join(containers))
 
 
 def fixed(record):
@@ -143,6 +175,7 @@ def write_codec_seeds():
     # 'abc' and a copy of it; a run; a plain chunk and an end.
     put('fuzz_lznt1', 'copy', bytes.fromhex('05b008616263' + '0020' + '0000'))
     put('fuzz_lznt1', 'run', bytes.fromhex('03b002' + '78fc0f'))
+    seed_dedup()
     put('fuzz_lznt1', 'plain', b'\xff\x3f' + bytes(range(256)) * 16 + b'\0\0')
     wim = wof.load()
     for name, (algorithm, _, chunk) in wof.ALGORITHMS.items() if wim else ():

@@ -12,6 +12,7 @@ import os
 import sys
 
 import contents
+import dedup_files
 import demo_disk
 import disks
 import expectation
@@ -73,6 +74,9 @@ MAKERS = {
     'efs': kinds.make_encrypted,
     'table': kinds.make_fragmented_table,
     'damaged': kinds.make_damaged,
+    'dedup': dedup_files.make_dedup,
+    'dedup-damaged': dedup_files.make_dedup_damaged,
+    'dedup-large': dedup_files.make_dedup_large,
     'geometry': disks.make_geometries,
     'mbr': disks.make_mbr_disk,
     'sector4k': disks.make_4k_disk,

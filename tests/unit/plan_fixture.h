@@ -41,7 +41,7 @@ static inline struct plan *made_plan(const struct catalog *catalog,
     struct plan *plan = plan_build(catalog, NULL, settings, &err);
     assert_non_null(plan);
     const struct plan_totals *totals = plan_get_totals(plan);
-    assert_int_equal(totals->tasks, plan_task_count(plan));
+    assert_int_equal(totals->tasks + totals->spares, plan_task_count(plan));
     assert_int_equal(totals->tasks, totals->objects + totals->inlines);
     assert_int_equal(totals->objects, totals->batch + totals->whole + totals->parts);
     assert_int_equal(catalog_count(catalog), totals->entries_send + totals->entries_directory +

@@ -63,7 +63,9 @@ static inline void end_volume(struct made_run *made, const struct plan_settings 
     assert_int_equal(catalog_finish(made->catalog, &made->totals, &err), 0);
     struct run_volume *volume = &made->run->volumes[made->run->volume_count++];
     volume->catalog = made->catalog;
-    volume->plan = made_plan(made->catalog, settings);
+    struct plan_settings without_stores = *settings;
+    without_stores.dedup = PLAN_DEDUP_FAIL;
+    volume->plan = made_plan(made->catalog, &without_stores);
     volume->first_task = made->run->task_count;
     made->run->task_count += plan_task_count(volume->plan);
     index_tasks(volume);

@@ -118,8 +118,13 @@ static const struct {
     {0x80000017, 0, HOLES_ONLY, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, WHOLE, PLAN_REPARSE_WOF, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000017, 0, NO_STREAM, PLAN_REPARSE_WOF, PLAN_DIRECTORY, NULL, true},
-    {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
-    {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, HOLES_ONLY, PLAN_REPARSE_DEDUP, PLAN_SEND, NULL, false},
+    {0x80000013, 0, WHOLE, PLAN_REPARSE_DEDUP, PLAN_SEND, NULL, false}, /* the reader says no */
+    {0x80000013, 0, RESIDENT, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, EMPTY, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_DEDUP, false},
+    {0x80000013, 0, LOST, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0x80000013, 0, NO_STREAM, PLAN_REPARSE_DEDUP, PLAN_FAILED, REASON_BAD_RECORD, false},
+    {0x80000013, 0, NO_STREAM, PLAN_REPARSE_DEDUP, PLAN_DIRECTORY, NULL, true},
     {0x80000007, 0, WHOLE, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
     {0x80000007, 0, HOLES_ONLY, PLAN_REPARSE_OTHER, PLAN_FAILED, REASON_REPARSE, false},
     {0x9000601A, 0, HOLES_ONLY, PLAN_REPARSE_CLOUD, PLAN_FAILED, REASON_CLOUD, false},
@@ -188,6 +193,96 @@ static void test_reparse_table(void **state)
     }
     plan_free(plan);
     catalog_free(catalog);
+}
+
+/* Through the reader, whatever the extents say; or, when so told, not at all. */
+static void test_dedup_choice(void **state)
+{
+    (void)state;
+    for (enum plan_dedup choice = PLAN_DEDUP_AUTO; choice <= PLAN_DEDUP_RAW; choice++) {
+        struct catalog *catalog = made_catalog();
+        struct made made;
+        made_start(&made, 100, 1);
+        made_name(&made, ROOT, "file", SPACE_BOTH);
+        made.entry.reparse_tag = 0x80000013;
+        add_content(&made, HOLES_ONLY);
+        made_add(catalog, &made);
+        made_finish(catalog, 101);
+        struct plan_settings settings = plain_settings;
+        settings.dedup = choice;
+        struct plan *plan = made_plan(catalog, &settings);
+        bool read = choice == PLAN_DEDUP_AUTO;
+        assert_reason(made_entry_decision(plan, 100), read ? PLAN_SEND : PLAN_FAILED,
+                      read ? NULL : REASON_DEDUP);
+        assert_int_equal(plan_get_totals(plan)->rehydrated, read ? 1 : 0);
+        assert_int_equal(plan_get_totals(plan)->streams_failed, read ? 0 : 1);
+        const struct plan_task *task = made_task(plan, 100, 0);
+        assert_int_equal(task != NULL, read);
+        if (read) {
+            assert_true(task->through_reader && !task->resident && !task->contiguous);
+        }
+        plan_free(plan);
+        catalog_free(catalog);
+    }
+}
+
+/* Its files come last or as all others, and only those that are left out by default. */
+static void test_store(void **state)
+{
+    (void)state;
+    enum { SVI = 30, DEDUP, FILE, DAMAGED, OTHER, PLAIN };
+    static const struct {
+        enum plan_dedup choice;
+        bool default_excludes;
+        const char *exclude; /* or NULL */
+        const char *object;  /* of FILE, or NULL */
+        bool spare;
+    } cases[] = {
+        {PLAN_DEDUP_AUTO, true, NULL, ".winch/dedup/v/System Volume Information/Dedup/file", true},
+        {PLAN_DEDUP_RAW, true, NULL, ".winch/dedup/v/System Volume Information/Dedup/file", false},
+        {PLAN_DEDUP_FAIL, true, NULL, NULL, false},
+        {PLAN_DEDUP_AUTO, false, NULL, "v/System Volume Information/Dedup/file", false},
+        {PLAN_DEDUP_RAW, true, "System*", NULL, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct catalog *catalog = made_catalog();
+        made_add_directory(catalog, SVI, 1, ROOT, "System Volume Information");
+        made_add_directory(catalog, DEDUP, 1, REF(SVI, 1), "Dedup");
+        made_add_file(catalog, FILE, 1, REF(DEDUP, 1), "file");
+        struct made made;
+        made_start(&made, DAMAGED, 1);
+        made_name(&made, REF(DEDUP, 1), "damaged", SPACE_BOTH);
+        made.entry.problem = "torn";
+        made_add(catalog, &made);
+        made_add_file(catalog, OTHER, 1, REF(SVI, 1), "tracking.log");
+        made_add_file(catalog, PLAIN, 1, ROOT, "zzz");
+        made_finish(catalog, 100);
+        struct plan_settings settings = plain_settings;
+        settings.volume_name = "v";
+        settings.dedup = cases[i].choice;
+        settings.default_excludes = cases[i].default_excludes;
+        settings.excludes = &cases[i].exclude;
+        settings.exclude_count = cases[i].exclude != NULL ? 1 : 0;
+        struct plan *plan = made_plan(catalog, &settings);
+        const struct plan_task *task = made_task(plan, FILE, 0);
+        assert_int_equal(task != NULL, cases[i].object != NULL);
+        assert_int_equal(plan_get_totals(plan)->spares, cases[i].spare ? 1 : 0);
+        if (task != NULL) {
+            assert_object(plan, FILE, 0, cases[i].object);
+            assert_int_equal(task->spare, cases[i].spare);
+        }
+        if (cases[i].spare) {
+            assert_true(task == plan_get_task(plan, plan_task_count(plan) - 1));
+        }
+        bool all = !cases[i].default_excludes;
+        assert_int_equal(made_entry_decision(plan, OTHER).state, all ? PLAN_SEND : PLAN_EXCLUDED);
+        bool raw = cases[i].choice == PLAN_DEDUP_RAW && cases[i].exclude == NULL;
+        assert_int_equal(made_entry_decision(plan, DAMAGED).state,
+                         all || raw ? PLAN_FAILED : PLAN_EXCLUDED);
+        assert_non_null(made_task(plan, PLAIN, 0));
+        plan_free(plan);
+        catalog_free(catalog);
+    }
 }
 
 /* A CompactOS file: whole, and in all the ways in which it cannot be read. */
@@ -344,6 +439,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reparse_table),
+        cmocka_unit_test(test_dedup_choice),
+        cmocka_unit_test(test_store),
         cmocka_unit_test(test_compactos),
         cmocka_unit_test(test_compactos_name_alone),
         cmocka_unit_test(test_encrypted_large_damaged),
