@@ -3,7 +3,7 @@
  * Runs a fuzz target without libFuzzer: every file of the corpus as it is, then seeded mutations of
  * them for a time. Usage: fuzz_NAME [--seconds N] [--seed N] FILE-OR-FOLDER...
  * Prints the number of runs. An input that crashes or takes more than 10 s is kept as
- * crash-NAME-SEED-RUN in the current folder.
+ * crash-NAME-SEED in the current folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -18,7 +18,9 @@
 
 #define INPUT_MAX 65536
 #define INPUTS_MAX 4096
+#ifndef INPUT_SECONDS
 #define INPUT_SECONDS 10
+#endif
 
 struct input {
     uint8_t *bytes;
@@ -38,6 +40,21 @@ static uint64_t pick(uint64_t below)
     return below == 0 ? 0 : (state >> 20) % below;
 }
 
+/* A sanitizer that has something to report ends the process with a signal, so that keep_input() is
+ * reached in every build; what the environment says goes before. */
+const char *__asan_default_options(void);
+const char *__ubsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "abort_on_error=1";
+}
+
+const char *__ubsan_default_options(void)
+{
+    return "abort_on_error=1:halt_on_error=1";
+}
+
 /* Async-signal-safe: keeps the input, and lets the signal do its work. */
 static void keep_input(int number)
 {
@@ -54,6 +71,28 @@ static void keep_input(int number)
     (void)said;
     (void)signal(number, SIG_DFL);
     (void)raise(number);
+}
+
+static void catch_signals(void)
+{
+    /* The address sanitizer has its own way with the rest, which ends with SIGABRT. */
+    static const int caught[] = {
+        SIGABRT,
+        SIGALRM,
+        SIGILL,
+        SIGTRAP,
+#if !defined(__SANITIZE_ADDRESS__)
+        SIGSEGV,
+        SIGBUS,
+        SIGFPE,
+#endif
+    };
+    static uint8_t stack[65536]; /* the usual one may be what is used up */
+    (void)sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = sizeof(stack)}, NULL);
+    struct sigaction action = {.sa_handler = keep_input, .sa_flags = SA_ONSTACK};
+    for (size_t i = 0; i < sizeof(caught) / sizeof(caught[0]); i++) {
+        (void)sigaction(caught[i], &action, NULL);
+    }
 }
 
 static void add_file(const char *path)
@@ -199,11 +238,7 @@ int main(int argc, char **argv)
     }
     (void)snprintf(crash_path, sizeof(crash_path), "crash-%s-%llu", name,
                    (unsigned long long)state);
-    (void)signal(SIGABRT, keep_input);
-    (void)signal(SIGALRM, keep_input);
-#if !defined(__SANITIZE_ADDRESS__)
-    (void)signal(SIGSEGV, keep_input);
-#endif
+    catch_signals();
     uint64_t runs = 0;
     for (size_t i = 0; i < input_count; i++, runs++) {
         current_len = inputs[i].len;

@@ -45,8 +45,10 @@ build_targets() {
         [ -f "$build/build.ninja" ] || meson setup "$build" "$top" --buildtype=debugoptimized \
             -Db_sanitize=address,undefined -Dwerror=false || return
     fi
+    extra=faulty_target
+    [ -z "$libfuzzer" ] || extra=
     # shellcheck disable=SC2046,SC2086 # lists of words
-    ninja -C "$build" $(printf 'tests/fuzz/%s ' $targets)
+    ninja -C "$build" $(printf 'tests/fuzz/%s ' $targets $extra)
 }
 
 # spent TARGET: processor seconds so far.
@@ -109,8 +111,16 @@ case $? in
         exit 1
         ;;
 esac
-export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1
-export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:abort_on_error=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:abort_on_error=1
+if [ -z "$libfuzzer" ]; then
+    # What a driver that loses inputs finds is worth nothing.
+    if sh "$top/tests/fuzz/check_driver.sh" "$build/tests/fuzz/faulty_target"; then
+        passed=1
+    else
+        failed=1
+    fi
+fi
 for target in $targets; do
     if { [ -n "$libfuzzer" ] && run_libfuzzer "$target"; } ||
         { [ -z "$libfuzzer" ] && run_driver "$target"; }; then
