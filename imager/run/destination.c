@@ -58,13 +58,16 @@ static int look_at_bucket(struct run *run, struct gcs_client *client, struct err
     struct error answer_error = {0};
     enum gcs_answer answer = gcs_test_rights(client, &run->rights, &answer_error);
     run->rights_known = answer == GCS_DONE;
+    bool is_served = answer != GCS_UNSUPPORTED;
     if (answer == GCS_ERROR) {
         *err = answer_error;
         return -1;
     }
     if (!run->rights_known) {
         run->rights = ALL_RIGHTS; /* not told: try, and say what is refused */
-        run_message(run, false, "Rights could not be asked for: %s", answer_error.message);
+        run_message(run, !is_served, "Rights could not be asked for, so everything is tried: %s%s",
+                    answer_error.message,
+                    is_served ? "" : "; the server does not seem to know that call");
     } else if (!run_has(run, GCS_RIGHT_CREATE)) {
         return error_stop(
             err, EXIT_STATUS_RIGHTS,
@@ -81,6 +84,11 @@ static int look_at_bucket(struct run *run, struct gcs_client *client, struct err
         if (answer == GCS_ERROR) {
             *err = answer_error;
             return -1;
+        }
+        if (!run->bucket_known) {
+            run_message(run, answer == GCS_UNSUPPORTED,
+                        "The bucket's settings (retention, versioning) could not be asked for: %s",
+                        answer_error.message);
         }
     }
     return 0;

@@ -46,14 +46,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (gcs_object_scan(json, len, &object) == 0) {
         FUZZ_ASSERT(object.generation != 0);
     }
-    int bucket_read = gcs_bucket_scan(json, len, &bucket);
-    int rights_read = gcs_rights_scan(json, len, &rights);
+    int bucket_read = gcs_bucket_scan(json, len, &bucket, &err);
+    int rights_read = gcs_rights_scan(json, len, &rights, &err);
     FUZZ_ASSERT(bucket_read == 0 || bucket_read == -1);
     FUZZ_ASSERT(rights_read == 0 || rights_read == -1);
     char *copy = malloc(len + 1);
     FUZZ_ASSERT(copy != NULL);
     memcpy(copy, json, len);
     copy[len] = '\0';
+    err = (struct error){0};
     int listed = gcs_list_page(copy, len, &listing, &token, &err);
     FUZZ_ASSERT(listed == 0 || err.message[0] != '\0');
     free(copy);

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The same migration under each set of rights: what is missing narrows, and is said."""
+import json
+
 import pytest
 
 from comparing import Comparison, check_counts
@@ -113,6 +115,36 @@ def test_lost_reply(rights, expect, start_storage, winch, image, bucket_folder, 
     result = winch.migrate(storage, image, DESTINATION, *OPTIONS, expect=expect)
     if expect:
         assert result.json['reasons'] == {'present-unverified': 1}, result.json
+
+
+NOT_SERVED = {'action': 'status', 'status': 404, 'body': '404 page not found'}
+
+
+@pytest.mark.parametrize('fault', (
+    NOT_SERVED, {'action': 'status', 'status': 501, 'body': ''},
+    {'action': 'status', 'status': 200, 'body': '<html>welcome</html>'}),
+    ids=lambda fault: str(fault['status']))
+def test_rights_not_served(fault, start_storage, winch, images, image, bucket_folder, tmp_path):
+    """A server that does not know the optional call: said once, and everything is tried."""
+    faults = tmp_path / 'faults.jsonl'
+    faults.write_text(json.dumps({'path_contains': 'testPermissions', 'every': 1, **fault}))
+    storage = with_rights(start_storage, bucket_folder, FULL, '--faults', str(faults))
+    result = winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    assert 'rights could not be asked for' in result.err.lower(), result.err
+    assert storage.stats()['composes'] > 0
+    read_back(start_storage, storage, bucket_folder, images, result)
+
+
+@pytest.mark.parametrize('served', (True, False))
+def test_missing_bucket(served, start_storage, winch, image, tmp_path):
+    """It stops at once all the same, whichever call tells it."""
+    faults = tmp_path / 'faults.jsonl'
+    faults.write_text('' if served else json.dumps(
+        {'path_contains': 'testPermissions', 'every': 1, **NOT_SERVED}))
+    storage = start_storage('--faults', str(faults))
+    result = winch.migrate(storage, image, 'gs://missing-one/p', *OPTIONS, expect=5)
+    assert 'missing-one' in result.json['error'] and 'does not exist' in result.json['error']
+    assert storage.stats()['requests'] <= 2, storage.stats()
 
 
 @pytest.mark.parametrize('name', ('manifest-00000', '/index.json', '/run.json'))

@@ -12,6 +12,8 @@
 #define OBJECTS (WRITES | GCS_CALL_DELETE | GCS_CALL_GET | GCS_CALL_READ)
 #define ON_BUCKET (GCS_CALL_LIST | GCS_CALL_BUCKET | GCS_CALL_RIGHTS)
 #define ALL_CALLS (OBJECTS | ON_BUCKET)
+/* Their absence only narrows what is offered. */
+#define OPTIONAL (GCS_CALL_BUCKET | GCS_CALL_RIGHTS)
 
 /* What the server's error body says, shown-escaped; empty when it says nothing readable. */
 struct detail {
@@ -32,6 +34,7 @@ struct answer_row {
 
 #define RETRY_LATER GCS_ERROR, ERROR_RETRY, EXIT_STATUS_TEMPORARY
 #define STOP(status) GCS_ERROR, ERROR_STOP_RUN, EXIT_STATUS_##status
+#define NO_SUCH_CALL GCS_UNSUPPORTED, ERROR_RETRY, EXIT_STATUS_TEMPORARY
 #define ENTRY(answer) answer, ERROR_FAIL_ENTRY, EXIT_STATUS_NOT_CLEAN
 #define DENIED GCS_DENIED, ERROR_STOP_RUN, EXIT_STATUS_RIGHTS
 
@@ -67,8 +70,9 @@ static const struct answer_row rows[] = {
      "grant the right, or check the bucket's name: a bucket that does not exist looks the same"},
     {403, ALL_CALLS, NULL, NULL, DENIED, "grant the right, or check the bucket's name"},
     /* Not there. */
-    {404, OBJECTS, NULL, "bucket does not exist", STOP(DESTINATION), "check the bucket's name"},
-    {404, OBJECTS, "NoSuchBucket", NULL, STOP(DESTINATION), "check the bucket's name"},
+    {404, ALL_CALLS, NULL, "bucket does not exist", STOP(DESTINATION), "check the bucket's name"},
+    {404, ALL_CALLS, "NoSuchBucket", NULL, STOP(DESTINATION), "check the bucket's name"},
+    {404, GCS_CALL_RIGHTS, NULL, NULL, NO_SUCH_CALL, ""},
     {404, GCS_CALL_INSERT | ON_BUCKET, NULL, NULL, STOP(DESTINATION), "check the bucket's name"},
     {404, OBJECTS, NULL, NULL, ENTRY(GCS_NOT_FOUND), ""},
     /* Another checksum than the one sent. */
@@ -89,6 +93,9 @@ static const struct answer_row rows[] = {
     {414, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
     {416, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
     {422, OBJECTS, NULL, NULL, ENTRY(GCS_REFUSED), ""},
+    {400, GCS_CALL_RIGHTS, NULL, NULL, NO_SUCH_CALL, ""},
+    {405, OPTIONAL, NULL, NULL, NO_SUCH_CALL, ""},
+    {501, OPTIONAL, NULL, NULL, NO_SUCH_CALL, ""},
     {400, ON_BUCKET, NULL, NULL, STOP(DESTINATION), ""},
     {0, ALL_CALLS, NULL, NULL, RETRY_LATER, ""},
 };

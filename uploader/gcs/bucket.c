@@ -40,11 +40,27 @@ static bool nested_true(const cJSON *root, const char *outer, const char *inner)
     return cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(object, inner)) != 0;
 }
 
-int gcs_bucket_scan(const char *json, size_t len, struct gcs_bucket *ret_bucket)
+/* The reply, which has to be an object. */
+static cJSON *parse_object(const char *json, size_t len, struct error *err)
 {
-    cJSON *root = len == 0 ? NULL : cJSON_ParseWithLength(json, len);
-    if (!cJSON_IsObject(root)) {
-        cJSON_Delete(root);
+    struct error cause = {0};
+    cJSON *root = gcs_json_parse(json, len, &cause);
+    if (cJSON_IsObject(root)) {
+        return root;
+    }
+    cJSON_Delete(root);
+    if (cause.kind != ERROR_NONE) {
+        (void)error_memory(err, "a reply about the bucket");
+    } else {
+        (void)error_retry(err, "the server's reply is not what was asked for");
+    }
+    return NULL;
+}
+
+int gcs_bucket_scan(const char *json, size_t len, struct gcs_bucket *ret_bucket, struct error *err)
+{
+    cJSON *root = parse_object(json, len, err);
+    if (root == NULL) {
         return -1;
     }
     struct gcs_bucket bucket = {
@@ -62,11 +78,10 @@ int gcs_bucket_scan(const char *json, size_t len, struct gcs_bucket *ret_bucket)
     return 0;
 }
 
-int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights)
+int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights, struct error *err)
 {
-    cJSON *root = len == 0 ? NULL : cJSON_ParseWithLength(json, len);
-    if (!cJSON_IsObject(root)) {
-        cJSON_Delete(root);
+    cJSON *root = parse_object(json, len, err);
+    if (root == NULL) {
         return -1;
     }
     unsigned rights = 0;
@@ -96,13 +111,15 @@ static enum gcs_answer ask(struct gcs_client *client, enum gcs_call call,
     return gcs_exchange_run(client, &exchange, ret_reply, err);
 }
 
+/* Both calls are optional: a server that answers something else does without, lack of memory does
+ * not. */
 static enum gcs_answer not_understood(struct gcs_client *client, enum gcs_call call,
                                       struct error *err)
 {
     char what[420];
     gcs_answer_describe(call, client->settings.bucket, NULL, what, sizeof(what));
-    (void)error_retry(err, "%s: the server's reply is not what was asked for", what);
-    return GCS_ERROR;
+    (void)error_add(err, "%s", what);
+    return err != NULL && err->kind == ERROR_RETRY ? GCS_UNSUPPORTED : GCS_ERROR;
 }
 
 enum gcs_answer gcs_get_bucket(struct gcs_client *client, struct gcs_bucket *ret_bucket,
@@ -116,7 +133,8 @@ enum gcs_answer gcs_get_bucket(struct gcs_client *client, struct gcs_bucket *ret
     }
     struct http_reply reply;
     enum gcs_answer answer = ask(client, GCS_CALL_BUCKET, &reply, err);
-    if (answer == GCS_DONE && gcs_bucket_scan(reply.body.data, reply.body.len, ret_bucket) != 0) {
+    if (answer == GCS_DONE &&
+        gcs_bucket_scan(reply.body.data, reply.body.len, ret_bucket, err) != 0) {
         answer = not_understood(client, GCS_CALL_BUCKET, err);
     }
     http_reply_clear(&reply);
@@ -135,7 +153,8 @@ enum gcs_answer gcs_test_rights(struct gcs_client *client, unsigned *ret_rights,
     }
     struct http_reply reply;
     enum gcs_answer answer = ask(client, GCS_CALL_RIGHTS, &reply, err);
-    if (answer == GCS_DONE && gcs_rights_scan(reply.body.data, reply.body.len, ret_rights) != 0) {
+    if (answer == GCS_DONE &&
+        gcs_rights_scan(reply.body.data, reply.body.len, ret_rights, err) != 0) {
         answer = not_understood(client, GCS_CALL_RIGHTS, err);
     }
     http_reply_clear(&reply);

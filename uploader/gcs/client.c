@@ -4,6 +4,7 @@
  */
 #include "gcs_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 struct gcs_client *gcs_client_new(const struct gcs_settings *settings, struct error *err)
@@ -85,6 +86,21 @@ int gcs_url_end(struct gcs_client *client, struct error *err)
         gcs_url_query(client, "&userProject=", client->settings.billing_project);
     }
     return client->url.failed ? error_memory(err, "a request URL") : 0;
+}
+
+cJSON *gcs_json_parse(const char *json, size_t len, struct error *err)
+{
+    if (len == 0) {
+        return NULL;
+    }
+    int saved = errno;
+    errno = 0;
+    cJSON *root = cJSON_ParseWithLength(json, len);
+    if (root == NULL && errno == ENOMEM) {
+        (void)error_memory(err, "a reply of the server");
+    }
+    errno = saved;
+    return root;
 }
 
 enum gcs_answer gcs_exchange_run(struct gcs_client *client, const struct gcs_exchange *exchange,

@@ -55,7 +55,5 @@ enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *w
     bool is_readable =
         answer != GCS_DONE || gcs_object_scan(reply.body.data, reply.body.len, ret_object) == 0;
     http_reply_clear(&reply);
-    return is_readable
-               ? answer
-               : gcs_look_after_write(client, GCS_CALL_COMPOSE, write, err);
+    return is_readable ? answer : gcs_look_after_write(client, GCS_CALL_COMPOSE, write, err);
 }

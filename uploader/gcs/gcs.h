@@ -51,9 +51,11 @@ enum gcs_answer {
     GCS_NOT_FOUND, /* 404 for an object (a missing bucket is GCS_ERROR) */
     GCS_CHECKSUM,  /* the server computed another checksum than the one sent: read and send again */
     GCS_DENIED,    /* a right is missing for this call; err->message names it */
-    GCS_REFUSED,   /* this object is refused for good (400, 413, retention, hold);
+    GCS_UNSUPPORTED, /* this server does not know an optional call (rights, bucket), or answers it
+                        with something else; err says what, and nothing is wrong otherwise */
+    GCS_REFUSED,     /* this object is refused for good (400, 413, retention, hold);
                       err is FAIL_ENTRY "upload-refused" */
-    GCS_ERROR,     /* err->kind RETRY, STOP_RUN (bucket missing: exit 5; denied on create: exit 4;
+    GCS_ERROR,       /* err->kind RETRY, STOP_RUN (bucket missing: exit 5; denied on create: exit 4;
                       billing or KMS: exit 5) or CANCELLED, or what a body source said */
 };
 
@@ -136,7 +138,8 @@ struct gcs_listing {
 enum gcs_answer gcs_list(struct gcs_client *client, const struct gcs_listing *listing,
                          struct error *err) WARN_UNUSED;
 
-/* What the bucket says about itself; needs storage.buckets.get (else GCS_DENIED). */
+/* What the bucket says about itself; needs storage.buckets.get (else GCS_DENIED). Optional: may be
+ * GCS_UNSUPPORTED. */
 struct gcs_bucket {
     char location[64];
     char storage_class[32];
@@ -149,7 +152,7 @@ struct gcs_bucket {
 enum gcs_answer gcs_get_bucket(struct gcs_client *client, struct gcs_bucket *ret_bucket,
                                struct error *err) WARN_UNUSED;
 
-/* Which of these this identity has (iam/testPermissions). */
+/* Which of these this identity has (iam/testPermissions). Optional: may be GCS_UNSUPPORTED. */
 enum gcs_right {
     GCS_RIGHT_CREATE = 1,
     GCS_RIGHT_GET = 2,

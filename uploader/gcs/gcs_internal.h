@@ -90,20 +90,29 @@ void gcs_answer_describe(enum gcs_call call, const char *bucket, const char *nam
 
 /* Read an object resource; -1 unless it is one whole JSON object with a generation and a size. */
 int gcs_object_scan(const char *json, size_t len, struct gcs_object *ret_object) WARN_UNUSED;
-int gcs_object_from_json(const cJSON *item, struct gcs_object *ret_object) WARN_UNUSED;
+/* The same of an item of a listing, where numbers stand as strings, or as JSON numbers below 2^53.
+ * NULL, or the name of the member that is missing or not a number. */
+const char *gcs_object_from_json(const cJSON *item, struct gcs_object *ret_object) WARN_UNUSED;
 
 /* ---- list.c ---- */
 
+/* cJSON_ParseWithLength(), which does not tell broken text from lack of memory; this does: then
+ * `err` is filled, else its kind stays ERROR_NONE. */
+cJSON *gcs_json_parse(const char *json, size_t len, struct error *err) WARN_UNUSED;
+
 /* Hand the items of one page to the listing. Returns 0 with the next page's token ("" at the
- * end), or -1. `json` is changed: an escaped NUL in it becomes U+FFFF, which no name of ours has.
+ * end), or -1: RETRY when it is no listing, STOP_RUN when it is one that cannot be used. `json` is changed: an escaped NUL in it becomes U+FFFF, which no name of ours has.
  */
 int gcs_list_page(char *json, size_t len, const struct gcs_listing *listing, struct text *ret_token,
                   struct error *err) WARN_UNUSED;
 
 /* ---- bucket.c ---- */
 
-int gcs_bucket_scan(const char *json, size_t len, struct gcs_bucket *ret_bucket) WARN_UNUSED;
-int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights) WARN_UNUSED;
+/* -1: RETRY when the reply is something else, STOP_RUN without memory. */
+int gcs_bucket_scan(const char *json, size_t len, struct gcs_bucket *ret_bucket,
+                    struct error *err) WARN_UNUSED;
+int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights,
+                    struct error *err) WARN_UNUSED;
 
 /* ---- compose.c, insert.c ---- */
 

@@ -20,6 +20,17 @@ static void replace_escaped_nul(char *json, size_t len)
     }
 }
 
+/* It will say the same the next time. */
+static int unusable(struct error *err, const char *what, const char *name)
+{
+    CLEANUP_TEXT struct text shown = TEXT_INIT(8192);
+    text_add_shown(&shown, name, strlen(name), 300);
+    return error_stop(err, EXIT_STATUS_DESTINATION,
+                      "the server's listing cannot be used: %s%s%s; this server departs from the "
+                      "Storage JSON API there",
+                      what, name[0] != '\0' ? ", in the item " : "", text_str(&shown));
+}
+
 static int hand_items(const cJSON *items, const struct gcs_listing *listing, struct error *err)
 {
     const cJSON *item;
@@ -27,8 +38,15 @@ static int hand_items(const cJSON *items, const struct gcs_listing *listing, str
     {
         struct gcs_object object;
         const char *name = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "name"));
-        if (name == NULL || name[0] == '\0' || gcs_object_from_json(item, &object) != 0) {
-            return error_retry(err, "an item of the listing has no name, generation or size");
+        if (name == NULL || name[0] == '\0') {
+            return unusable(err, "an item has no \"name\"", "");
+        }
+        const char *field = gcs_object_from_json(item, &object);
+        if (field != NULL) {
+            char what[100];
+            (void)snprintf(what, sizeof(what),
+                           "no \"%s\" that is a whole number (as a string, or below 2^53)", field);
+            return unusable(err, what, name);
         }
         if (listing->object != NULL && listing->object(listing->self, name, &object, err) != 0) {
             return -1;
@@ -44,7 +62,7 @@ static int hand_folders(const cJSON *prefixes, const struct gcs_listing *listing
     {
         const char *name = cJSON_GetStringValue(prefix);
         if (name == NULL) {
-            return error_retry(err, "a prefix of the listing is not a string");
+            return unusable(err, "one of its \"prefixes\" is not a string", "");
         }
         if (listing->folder != NULL && listing->folder(listing->self, name, err) != 0) {
             return -1;
@@ -60,9 +78,14 @@ static int hand_page(const cJSON *root, const struct gcs_listing *listing, struc
     const cJSON *prefixes = cJSON_GetObjectItemCaseSensitive(root, "prefixes");
     const cJSON *next = cJSON_GetObjectItemCaseSensitive(root, "nextPageToken");
     const char *token = cJSON_GetStringValue(next);
-    if (!cJSON_IsObject(root) || (items != NULL && !cJSON_IsArray(items)) ||
-        (prefixes != NULL && !cJSON_IsArray(prefixes)) || (next != NULL && token == NULL)) {
-        return error_retry(err, "the server's reply is not a listing");
+    if (items != NULL && !cJSON_IsArray(items)) {
+        return unusable(err, "\"items\" is not an array", "");
+    }
+    if (prefixes != NULL && !cJSON_IsArray(prefixes)) {
+        return unusable(err, "\"prefixes\" is not an array", "");
+    }
+    if (next != NULL && token == NULL) {
+        return unusable(err, "\"nextPageToken\" is not a string", "");
     }
     if (hand_items(items, listing, err) != 0 || hand_folders(prefixes, listing, err) != 0) {
         return -1;
@@ -76,11 +99,16 @@ int gcs_list_page(char *json, size_t len, const struct gcs_listing *listing, str
                   struct error *err)
 {
     replace_escaped_nul(json, len);
-    cJSON *root = len == 0 ? NULL : cJSON_ParseWithLength(json, len);
-    if (root == NULL) {
-        return error_retry(err, "the server's reply is not a listing");
+    struct error cause = {0};
+    cJSON *root = gcs_json_parse(json, len, &cause);
+    int status;
+    if (cause.kind != ERROR_NONE) {
+        status = error_memory(err, "a page of the listing");
+    } else if (!cJSON_IsObject(root)) {
+        status = error_retry(err, "the server's reply is not a listing");
+    } else {
+        status = hand_page(root, listing, ret_token, err);
     }
-    int status = hand_page(root, listing, ret_token, err);
     cJSON_Delete(root);
     return status;
 }
@@ -137,5 +165,9 @@ enum gcs_answer gcs_list(struct gcs_client *client, const struct gcs_listing *li
         }
         text_reset(&previous);
         text_add_bytes(&previous, token.data, token.len);
+        if (previous.failed) {
+            (void)error_memory(err, "a page token");
+            return GCS_ERROR;
+        }
     }
 }

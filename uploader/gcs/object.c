@@ -254,17 +254,33 @@ int gcs_object_scan(const char *json, size_t len, struct gcs_object *ret_object)
     return 0;
 }
 
-int gcs_object_from_json(const cJSON *item, struct gcs_object *ret_object)
+/* Doubles hold every whole number below this. */
+#define EXACT_LIMIT 9007199254740992.0
+
+static bool read_u64(const cJSON *value, uint64_t *ret_number)
+{
+    const char *string = cJSON_GetStringValue(value);
+    if (string != NULL) {
+        return parse_u64(string, ret_number) == 0;
+    }
+    if (!cJSON_IsNumber(value) || !(value->valuedouble >= 0 && value->valuedouble < EXACT_LIMIT)) {
+        return false;
+    }
+    *ret_number = (uint64_t)value->valuedouble;
+    return (double)*ret_number == value->valuedouble;
+}
+
+const char *gcs_object_from_json(const cJSON *item, struct gcs_object *ret_object)
 {
     struct gcs_object object = {0};
-    const char *generation =
-        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "generation"));
-    const char *size = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "size"));
-    const char *crc32c = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "crc32c"));
-    if (generation == NULL || size == NULL || parse_u64(generation, &object.generation) != 0 ||
-        parse_u64(size, &object.size_bytes) != 0 || object.generation == 0) {
-        return -1;
+    if (!read_u64(cJSON_GetObjectItemCaseSensitive(item, "generation"), &object.generation) ||
+        object.generation == 0) {
+        return "generation";
     }
+    if (!read_u64(cJSON_GetObjectItemCaseSensitive(item, "size"), &object.size_bytes)) {
+        return "size";
+    }
+    const char *crc32c = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "crc32c"));
     object.has_crc32c = crc32c != NULL && crc32c_from_base64(crc32c, &object.crc32c) == 0;
     const cJSON *count = cJSON_GetObjectItemCaseSensitive(item, "componentCount");
     if (cJSON_IsNumber(count) && count->valueint > 0) {
@@ -276,5 +292,5 @@ int gcs_object_from_json(const cJSON *item, struct gcs_object *ret_object)
         memcpy(object.winch_run, run, strlen(run) + 1);
     }
     *ret_object = object;
-    return 0;
+    return NULL;
 }
