@@ -136,8 +136,10 @@ static int refuse(const struct area *area, int cause, struct error *err)
     if (cause == ENOMEM) {
         return error_memory(err, area->what);
     }
+    char words[ERROR_CAUSE_SIZE];
+    error_cause(cause, words);
     return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot make a file for %s in %s: %s", area->what,
-                      area->folder, strerror(cause));
+                      area->folder, words);
 }
 
 static size_t whole_pages(size_t len)

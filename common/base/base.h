@@ -103,6 +103,13 @@ int error_retry(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int error_cancelled(struct error *err);
 /* Out of memory: stops the run with EXIT_STATUS_TEMPORARY. `what` names the thing. */
 int error_memory(struct error *err, const char *what);
+/* What errno says, in words for a message; when no further file or socket may be opened also which
+ * limit that is, and the way out. */
+#define ERROR_CAUSE_SIZE 200
+void error_cause(int number, char out[ERROR_CAUSE_SIZE]);
+/* The exit status that goes with it: TEMPORARY when the machine lacks room, memory or descriptors,
+ * else FAILED. */
+enum exit_status error_exit_of(int number);
 /* Put context in front of the message ("CONTEXT: message"); returns -1. */
 int error_add(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
@@ -250,8 +257,8 @@ static inline uint64_t read_le64(const void *p)
 
 /* ---- small files ------------------------------------------------------------------ */
 
-/* The whole file, at most `limit` bytes, NUL-terminated. Errors: STOP_RUN with exit_status 1 and
- * a message naming the path. `ret_text` has to be initialised; what it held is released. */
+/* The whole file, at most `limit` bytes, NUL-terminated. Errors: STOP_RUN with exit_status 1 or
+ * 75 (error_exit_of) and a message naming the path. `ret_text` has to be initialised; what it held is released. */
 int file_read(const char *path, size_t limit, struct text *ret_text, struct error *err) WARN_UNUSED;
 /* Write beside it, fsync, rename, fsync the folder. A full disk or quota: EXIT_STATUS_TEMPORARY. */
 int file_write(const char *path, const void *bytes, size_t len, mode_t mode,

@@ -6,7 +6,9 @@
 #include "base/base.h"
 #include "base/text_cut.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { MESSAGE_SIZE = sizeof(((struct error *)NULL)->message) };
 
@@ -60,6 +62,38 @@ int error_cancelled(struct error *err)
 int error_memory(struct error *err, const char *what)
 {
     return error_stop(err, EXIT_STATUS_TEMPORARY, "out of memory for %s", what);
+}
+
+void error_cause(int number, char out[ERROR_CAUSE_SIZE])
+{
+    struct rlimit limit = {0};
+    if (number == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        (void)snprintf(out, ERROR_CAUSE_SIZE,
+                       "%s: this process may have %llu (ulimit -n); raise that limit or lower "
+                       "--connections",
+                       strerror(number), (unsigned long long)limit.rlim_cur);
+    } else if (number == ENFILE) {
+        (void)snprintf(out, ERROR_CAUSE_SIZE,
+                       "%s: the whole machine has no more (sysctl fs.file-max); stop what uses "
+                       "them or raise that limit",
+                       strerror(number));
+    } else {
+        (void)snprintf(out, ERROR_CAUSE_SIZE, "%s", strerror(number));
+    }
+}
+
+enum exit_status error_exit_of(int number)
+{
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+        return EXIT_STATUS_TEMPORARY;
+    default:
+        return EXIT_STATUS_FAILED;
+    }
 }
 
 int error_add(struct error *err, const char *fmt, ...)

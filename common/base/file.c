@@ -12,12 +12,13 @@ enum { READ_CHUNK_BYTES = 16384, PATH_BYTES_MAX = 4096 };
 static int write_temporary(const char *path, const void *bytes, size_t len, mode_t mode);
 static int sync_folder_of(const char *path);
 static int make_folder(const char *path, mode_t mode);
+static int fail(const char *doing, const char *path, int number, struct error *err);
 
 int file_read(const char *path, size_t limit, struct text *ret_text, struct error *err)
 {
     CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return error_stop(err, EXIT_STATUS_FAILED, "cannot open %s: %s", path, strerror(errno));
+        return fail("open", path, errno, err);
     }
     CLEANUP_TEXT struct text text = TEXT_INIT(limit);
     text_add(&text, ""); /* so that an empty file has its NUL */
@@ -28,7 +29,7 @@ int file_read(const char *path, size_t limit, struct text *ret_text, struct erro
             continue;
         }
         if (got < 0) {
-            return error_stop(err, EXIT_STATUS_FAILED, "cannot read %s: %s", path, strerror(errno));
+            return fail("read", path, errno, err);
         }
         if (got == 0) {
             break;
@@ -68,9 +69,7 @@ int file_write(const char *path, const void *bytes, size_t len, mode_t mode, str
         if (!done) {
             (void)unlink(temporary); /* it may not even exist; the cause is what counts */
         }
-        bool full = cause == ENOSPC || cause == EDQUOT;
-        return error_stop(err, full ? EXIT_STATUS_TEMPORARY : EXIT_STATUS_FAILED,
-                          "cannot write %s: %s", path, strerror(cause));
+        return fail("write", path, cause, err);
     }
     return 0;
 }
@@ -90,11 +89,17 @@ int file_make_folders(const char *path, mode_t mode, struct error *err)
         memcpy(prefix, path, i);
         prefix[i] = '\0';
         if (make_folder(prefix, mode) != 0) {
-            return error_stop(err, EXIT_STATUS_FAILED, "cannot make the folder %s: %s", prefix,
-                              strerror(errno));
+            return fail("make the folder", prefix, errno, err);
         }
     }
     return 0;
+}
+
+static int fail(const char *doing, const char *path, int number, struct error *err)
+{
+    char cause[ERROR_CAUSE_SIZE];
+    error_cause(number, cause);
+    return error_stop(err, error_exit_of(number), "cannot %s %s: %s", doing, path, cause);
 }
 
 /* Sets errno when it fails, as do the functions below. */

@@ -37,8 +37,11 @@ int log_open(enum log_level level, enum log_format format, const char *path, str
         /* Names of a customer's files are nobody else's business. */
         fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
         if (fd < 0) {
-            return error_stop(err, EXIT_STATUS_FAILED, "cannot open the log file %s: %s", path,
-                              strerror(errno));
+            char cause[ERROR_CAUSE_SIZE];
+            int number = errno;
+            error_cause(number, cause);
+            return error_stop(err, error_exit_of(number), "cannot open the log file %s: %s", path,
+                              cause);
         }
     }
     set_sink(format, fd);

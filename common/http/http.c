@@ -47,7 +47,11 @@ struct http_client *http_client_new(const struct http_settings *settings, struct
     client->multi = curl_multi_init();
     client->easy = curl_easy_init();
     if (client->multi == NULL || client->easy == NULL || set_constant_options(client) != CURLE_OK) {
-        (void)error_memory(err, "an HTTP client"); /* NULL says it */
+        if (client->multi != NULL || !http_none_can_be_opened(client)) {
+            (void)error_memory(err, "an HTTP client"); /* NULL says it */
+        } else if (err != NULL) {
+            *err = client->attempt.error; /* it begins with a pair of sockets */
+        }
         http_client_free(client);
         return NULL;
     }

@@ -3,6 +3,7 @@
  * What libcurl calls during a try: body bytes out, head and body of the reply in, sockets opened
  * and closed. Each only notes what happened in client->attempt; http_try.c judges.
  */
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
@@ -158,11 +159,15 @@ static curl_socket_t on_open(void *self, curlsocktype purpose, struct curl_socka
     struct http_client *client = self;
     (void)purpose;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    int cause = errno;
     for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(client->sockets); i++) {
         if (client->sockets[i] < 0) {
             client->sockets[i] = fd;
             break; /* with no place left this socket's queue is just not looked at */
         }
+    }
+    if (fd < 0) {
+        http_note_descriptors(client, cause);
     }
     return fd < 0 ? CURL_SOCKET_BAD : fd;
 }

@@ -148,6 +148,13 @@ enum http_outcome http_try_once(struct http_client *client, const struct http_ca
 int http_headers_build(struct http_client *client, const struct http_call *call,
                        struct error *err) WARN_UNUSED;
 
+/* `cause`, of a socket or file that could not be opened, is a limit of the process or the machine?
+ * Then the call fails at once: it would be met again by every try. */
+bool http_note_descriptors(struct http_client *client, int cause);
+
+/* Tries it out. */
+bool http_none_can_be_opened(struct http_client *client);
+
 /* Register the callbacks that never change. */
 CURLcode http_callbacks_set(struct http_client *client);
 /* One line of the reply's head, or a piece of its body: as libcurl delivers them. */

@@ -4,6 +4,8 @@
  * what came out. The loop is our own and not curl_easy_perform()'s, because it must look at
  * `cancel` more often than once a second.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -281,6 +283,10 @@ static enum http_outcome judge_code(struct http_client *client, CURLcode code)
                           client->reply_text.limit);
         return HTTP_FAILED;
     }
+    if ((code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY) &&
+        http_none_can_be_opened(client)) {
+        return HTTP_FAILED;
+    }
     const char *text = client->curl_error;
     if (text[0] == '\0') {
         text = code == CURLE_OK ? "the reply was cut" : curl_easy_strerror(code);
@@ -298,6 +304,29 @@ static enum http_outcome fail_tls(struct http_client *client)
                      client->curl_error[0] != '\0' ? client->curl_error : "TLS",
                      ca_file != NULL ? ca_file : "the system's certificate store");
     return HTTP_FAILED; /* the error is the outcome */
+}
+
+bool http_note_descriptors(struct http_client *client, int cause)
+{
+    if (cause != EMFILE && cause != ENFILE) {
+        return false;
+    }
+    char words[ERROR_CAUSE_SIZE];
+    error_cause(cause, words);
+    (void)error_stop(&client->attempt.error, EXIT_STATUS_TEMPORARY, "no connection: %s", words);
+    client->attempt.failed = true;
+    return true;
+}
+
+/* A name is looked up in files and through sockets, and libcurl does not tell why it was not. */
+bool http_none_can_be_opened(struct http_client *client)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return http_note_descriptors(client, errno);
+    }
+    (void)close(fd); /* was only asked for */
+    return false;
 }
 
 static uint64_t uploaded_bytes(const struct http_client *client)

@@ -2,6 +2,7 @@
 /* journal: opening, loading, looking up. The writer thread is in journal_writer.c. */
 #include "run/journal_internal.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const char *const schema =
@@ -15,6 +16,16 @@ int journal_error(struct journal *journal, const char *doing, struct error *err)
 {
     int code = sqlite3_errcode(journal->db);
     bool damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    if (code == SQLITE_NOMEM || code == SQLITE_IOERR_NOMEM) {
+        return error_memory(err, "the journal");
+    }
+    int number = code == SQLITE_CANTOPEN ? sqlite3_system_errno(journal->db) : 0;
+    if (number == EMFILE || number == ENFILE) {
+        char cause[ERROR_CAUSE_SIZE];
+        error_cause(number, cause);
+        return error_stop(err, EXIT_STATUS_TEMPORARY, "journal %s: %s: %s", journal->path, doing,
+                          cause);
+    }
     return error_stop(err, EXIT_STATUS_TEMPORARY,
                       "journal %s: %s: %s. %s the same command resumes.", journal->path, doing,
                       sqlite3_errmsg(journal->db),

@@ -45,6 +45,13 @@ static int default_folder(char *out, size_t size)
                         : snprintf(out, size, "/tmp/winch-state");
 }
 
+static int fail(const char *what, const char *path, int number, struct error *err)
+{
+    char cause[ERROR_CAUSE_SIZE];
+    error_cause(number, cause);
+    return error_stop(err, EXIT_STATUS_TEMPORARY, "%s %s: %s", what, path, cause);
+}
+
 static int check_folder(const char *folder, struct error *err)
 {
     char runs[PATH_BYTES_MAX];
@@ -58,6 +65,9 @@ static int check_folder(const char *folder, struct error *err)
     }
     /* Only `runs` is ours to close: the folder itself may be one that others need. */
     CLEANUP_CLOSE int fd = open(runs, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && error_exit_of(errno) == EXIT_STATUS_TEMPORARY) {
+        return fail("cannot open the state folder", runs, errno, err);
+    }
     if (stat(folder, &info) != 0 || info.st_uid != geteuid() || fd < 0 || fstat(fd, &info) != 0 ||
         info.st_uid != geteuid()) {
         return error_stop(err, EXIT_STATUS_TEMPORARY,
@@ -127,8 +137,7 @@ int state_lock_destination(struct state *state, const char *destination, struct 
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) {
-        return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot make the destination's lock: %s",
-                          strerror(errno));
+        return fail("cannot make the lock of", destination, errno, err);
     }
     socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + used);
     if (bind(fd, (const struct sockaddr *)&address, len) != 0) {
@@ -195,9 +204,7 @@ static int list_runs(struct state *state, char ***names, size_t *count, struct e
         (void)closedir(folder); /* was only read */
     }
     if (cause != 0) {
-        return error_stop(err, EXIT_STATUS_TEMPORARY,
-                          "cannot see which runs are unfinished: %s: %s", path.data,
-                          strerror(cause));
+        return fail("cannot see which runs are unfinished:", path.data, cause, err);
     }
     if (*count > 0) {
         qsort(*names, *count, sizeof(**names), compare_names_down);
@@ -271,8 +278,7 @@ static int lock_folder(const char *folder, struct error *err)
 {
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        return error_stop(err, EXIT_STATUS_TEMPORARY, "cannot open %s: %s", folder,
-                          strerror(errno));
+        return fail("cannot open", folder, errno, err);
     }
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         int cause = errno;

@@ -101,8 +101,8 @@ const char *gcs_object_from_json(const cJSON *item, struct gcs_object *ret_objec
 cJSON *gcs_json_parse(const char *json, size_t len, struct error *err) WARN_UNUSED;
 
 /* Hand the items of one page to the listing. Returns 0 with the next page's token ("" at the
- * end), or -1: RETRY when it is no listing, STOP_RUN when it is one that cannot be used. `json` is changed: an escaped NUL in it becomes U+FFFF, which no name of ours has.
- */
+ * end), or -1: RETRY when it is no listing, STOP_RUN when it is one that cannot be used. `json` is
+ * changed: an escaped NUL in it becomes U+FFFF, which no name of ours has. */
 int gcs_list_page(char *json, size_t len, const struct gcs_listing *listing, struct text *ret_token,
                   struct error *err) WARN_UNUSED;
 
