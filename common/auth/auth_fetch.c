@@ -3,6 +3,7 @@
  * One token from the metadata server or the token endpoint of a service account.
  */
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -125,7 +126,11 @@ static int ask_endpoint(struct auth_fetcher *fetcher, struct http_reply *ret_rep
 static int take_token(const struct auth_fetcher *fetcher, const struct text *body,
                       struct text *ret_token, uint64_t *ret_lifetime_ms, struct error *err)
 {
+    errno = 0;
     cJSON *json = cJSON_ParseWithLength(text_str(body), body->len);
+    if (json == NULL && errno == ENOMEM) {
+        return error_memory(err, "an access token");
+    }
     cJSON *token = cJSON_GetObjectItemCaseSensitive(json, "access_token");
     const cJSON *lifetime = cJSON_GetObjectItemCaseSensitive(json, "expires_in");
     struct text bearer = TEXT_INIT(AUTH_TOKEN_MAX);

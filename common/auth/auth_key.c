@@ -3,6 +3,7 @@
  * A service account's key file, and the assertions signed with it (RS256, RFC 7523).
  */
 #include <cjson/cJSON.h>
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <string.h>
@@ -27,15 +28,18 @@ int auth_key_read(const char *path, struct auth_key *ret_key, struct error *err)
 {
     struct text text = TEXT_INIT(AUTH_KEY_FILE_MAX);
     if (file_read(path, AUTH_KEY_FILE_MAX, &text, err) != 0) {
-        if (err != NULL) {
+        if (err != NULL && err->exit_status != EXIT_STATUS_TEMPORARY) {
             err->exit_status = EXIT_STATUS_RIGHTS;
         }
         return error_add(err, "credentials file (GOOGLE_APPLICATION_CREDENTIALS)");
     }
     struct auth_key key = {0};
     int result = -1;
+    errno = 0;
     cJSON *json = cJSON_ParseWithLength(text_str(&text), text.len);
-    if (!cJSON_IsObject(json)) {
+    if (json == NULL && errno == ENOMEM) {
+        (void)error_memory(err, "the credentials"); /* `result` says it */
+    } else if (!cJSON_IsObject(json)) {
         (void)error_stop(err, EXIT_STATUS_RIGHTS,
                          "%s: not JSON; a service account's key file is expected", path);
     } else {
@@ -185,9 +189,14 @@ static int take_private_key(const char *path, const cJSON *json, struct auth_key
     if (bio == NULL) {
         return error_memory(err, "the credentials");
     }
+    errno = 0;
     key->private_key = PEM_read_bio_PrivateKey(bio, NULL, no_password, NULL);
+    bool no_memory = errno == ENOMEM; /* OpenSSL goes on looking, and reports what it sees then */
     (void)BIO_free(bio);
     ERR_clear_error(); /* its text may quote the key */
+    if (key->private_key == NULL && no_memory) {
+        return error_memory(err, "the credentials");
+    }
     if (key->private_key == NULL) {
         return error_stop(err, EXIT_STATUS_RIGHTS,
                           "%s: \"private_key\" is not an unencrypted key in PEM form; download the "
@@ -238,6 +247,7 @@ static void add_base64url(struct text *text, const void *bytes, size_t len)
 static int add_signature(const struct auth_key *key, struct text *assertion, struct error *err)
 {
     unsigned char signature[2048]; /* 16,384 bits */
+    errno = 0;
     size_t len = sizeof(signature);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     bool signed_well =
@@ -247,6 +257,9 @@ static int add_signature(const struct auth_key *key, struct text *assertion, str
                        assertion->len) == 1;
     EVP_MD_CTX_free(context);
     ERR_clear_error(); /* its text may quote the key */
+    if (!signed_well && errno == ENOMEM) {
+        return error_memory(err, "a token request");
+    }
     if (!signed_well) {
         return error_stop(err, EXIT_STATUS_RIGHTS, "the key of %s cannot sign", key->client_email);
     }

@@ -116,13 +116,14 @@ int error_add(struct error *err, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* ---- bounded text ----------------------------------------------------------------- */
 
 /* A growing NUL-terminated byte string with a maximum. The first append that fails (limit or
- * memory) sets `failed`; later appends do nothing. One check at the end is enough. */
+ * memory) sets `failed`; later appends do nothing. One check at the end is enough. `no_memory`
+ * tells the two apart. */
 struct text {
     char *data; /* NULL until something was appended */
     size_t len;
     size_t cap;
     size_t limit; /* longest len allowed */
-    bool failed;
+    bool failed, no_memory;
 };
 
 #define CLEANUP_TEXT CLEANUP(text_free)
@@ -257,8 +258,9 @@ static inline uint64_t read_le64(const void *p)
 
 /* ---- small files ------------------------------------------------------------------ */
 
-/* The whole file, at most `limit` bytes, NUL-terminated. Errors: STOP_RUN with exit_status 1 or
- * 75 (error_exit_of) and a message naming the path. `ret_text` has to be initialised; what it held is released. */
+/* The whole file, at most `limit` bytes, NUL-terminated. Errors: STOP_RUN with exit_status 1 or 75
+ * (error_exit_of) and a message naming the path. `ret_text` has to be initialised; what it held is
+ * released. */
 int file_read(const char *path, size_t limit, struct text *ret_text, struct error *err) WARN_UNUSED;
 /* Write beside it, fsync, rename, fsync the folder. A full disk or quota: EXIT_STATUS_TEMPORARY. */
 int file_write(const char *path, const void *bytes, size_t len, mode_t mode,

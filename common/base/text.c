@@ -21,6 +21,7 @@ void text_reset(struct text *text)
 {
     text->len = 0;
     text->failed = false;
+    text->no_memory = false;
     if (text->data != NULL) {
         text->data[0] = '\0';
     }
@@ -118,6 +119,7 @@ static bool reserve(struct text *text, size_t extra)
     char *data = realloc(text->data, cap);
     if (data == NULL) {
         text->failed = true;
+        text->no_memory = true;
         return false;
     }
     data[text->len] = '\0';

@@ -24,6 +24,11 @@ void http_early_collect(struct http_client *client, int fd)
             return;
         }
         text_add_bytes(&attempt->early, buf, (size_t)got);
+        if (attempt->early.no_memory) {
+            (void)error_memory(&attempt->error, "a reply"); /* `failed` says it */
+            attempt->failed = true;
+            return;
+        }
         if (attempt->early.failed) {
             return; /* long enough to hold the head */
         }

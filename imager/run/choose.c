@@ -164,10 +164,13 @@ static int consider_remote(struct search *search, const char *run_id, struct err
     }
     const char *end = memchr(text_str(&json), '\n', json.len);
     size_t len = end != NULL ? (size_t)(end - json.data) : json.len;
-    if (identity_read(text_str(&json), len, &identity) != 0 || strcmp(identity.run, run_id) != 0) {
-        return 0;
+    struct error cause = {0};
+    int status = identity_read(text_str(&json), len, &identity, &cause);
+    if (status != 0 && cause.kind != ERROR_FAIL_ENTRY) {
+        *err = cause;
+        return -1;
     }
-    return consider(search, &identity, err);
+    return status != 0 || strcmp(identity.run, run_id) != 0 ? 0 : consider(search, &identity, err);
 }
 
 static int search_bucket(struct search *search, struct error *err)

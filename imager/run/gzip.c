@@ -103,8 +103,11 @@ int gzip_unpack(const void *bytes, size_t len, struct text *ret_text, struct err
     bool whole = code == ISAL_DECOMP_OK && state->block_state == ISAL_BLOCK_FINISH &&
                  state->avail_in == 0 && state->read_in_length < 8;
     free(state);
+    if (ret_text->no_memory) {
+        return error_memory(err, "unpacking gzip");
+    }
     if (!whole || ret_text->failed) {
-        return error_stop(err, EXIT_STATUS_FAILED, "not a whole gzip file, or larger than allowed");
+        return error_entry(err, NULL, "not a whole gzip file, or larger than allowed");
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 /* identity: fingerprint, options, and their JSON. */
 #include "run/identity.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -141,10 +142,14 @@ static bool is_hex_list(const char *string, const char *between)
     return true;
 }
 
-int identity_read(const char *json, size_t len, struct identity *ret_identity)
+int identity_read(const char *json, size_t len, struct identity *ret_identity, struct error *err)
 {
     struct identity identity = {0};
+    errno = 0;
     cJSON *object = cJSON_ParseWithLength(json, len);
+    if (object == NULL && errno == ENOMEM) {
+        return error_memory(err, "the identity of a run");
+    }
     char schema[32] = "";
     int bad =
         copy_string(object, "schema", schema, sizeof(schema)) |
@@ -159,7 +164,7 @@ int identity_read(const char *json, size_t len, struct identity *ret_identity)
         !utf_valid_utf8(identity.destination, strlen(identity.destination)) ||
         !is_hex_list(identity.fingerprint, "") || !is_hex_list(identity.options, "") ||
         !is_hex_list(identity.serials, ",")) {
-        return -1;
+        return error_entry(err, NULL, "not the identity of a run");
     }
     identity.begun_utc_ns = begun_of(identity.run);
     *ret_identity = identity;

@@ -18,8 +18,10 @@ bool identity_run_is_legal(const char *run);
 
 /* One JSON object, without a final newline, with "schema":"winch-manifest/1". */
 void identity_write(const struct identity *identity, struct text *text);
-/* Bounds-checked; -1 when it is not such an object. */
-int identity_read(const char *json, size_t len, struct identity *ret_identity) WARN_UNUSED;
+/* Bounds-checked. -1 when it is not such an object (FAIL_ENTRY), or without memory (STOP_RUN): a
+ * run that is not recognized is not continued. */
+int identity_read(const char *json, size_t len, struct identity *ret_identity,
+                  struct error *err) WARN_UNUSED;
 
 enum identity_relation {
     IDENTITY_SAME,       /* continue it */

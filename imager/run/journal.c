@@ -118,9 +118,11 @@ int journal_put_meta(struct journal *journal, const char *key, const char *value
 {
     sqlite3_stmt *put = journal->put_meta;
     (void)sqlite3_reset(put); /* reports the last step's error again */
-    (void)sqlite3_bind_text(put, 1, key, -1, SQLITE_TRANSIENT);
-    (void)sqlite3_bind_text(put, 2, value, -1, SQLITE_TRANSIENT);
-    int step = sqlite3_step(put);
+    int step = SQLITE_NOMEM;
+    if (sqlite3_bind_text(put, 1, key, -1, SQLITE_TRANSIENT) == SQLITE_OK &&
+        sqlite3_bind_text(put, 2, value, -1, SQLITE_TRANSIENT) == SQLITE_OK) {
+        step = sqlite3_step(put);
+    }
     (void)sqlite3_reset(put);
     return step == SQLITE_DONE ? 0 : journal_error(journal, "cannot write", err);
 }
@@ -130,19 +132,28 @@ int journal_set(struct journal *journal, const char *key, const char *value, str
     return journal_put_meta(journal, key, value, err);
 }
 
-char *journal_get(struct journal *journal, const char *key)
+int journal_get(struct journal *journal, const char *key, char **ret_value, struct error *err)
 {
     sqlite3_stmt *get = NULL;
-    char *value = NULL;
-    if (sqlite3_prepare_v2(journal->db, "SELECT value FROM meta WHERE key=?", -1, &get, NULL) ==
+    *ret_value = NULL;
+    if (sqlite3_prepare_v2(journal->db, "SELECT value FROM meta WHERE key=?", -1, &get, NULL) !=
         SQLITE_OK) {
-        (void)sqlite3_bind_text(get, 1, key, -1, SQLITE_TRANSIENT);
-        if (sqlite3_step(get) == SQLITE_ROW && sqlite3_column_text(get, 0) != NULL) {
-            value = strdup((const char *)sqlite3_column_text(get, 0));
-        }
+        return journal_error(journal, "cannot read", err);
+    }
+    int result = 0;
+    int step = SQLITE_NOMEM;
+    if (sqlite3_bind_text(get, 1, key, -1, SQLITE_TRANSIENT) == SQLITE_OK) {
+        step = sqlite3_step(get);
+    }
+    if (step == SQLITE_ROW && sqlite3_column_type(get, 0) != SQLITE_NULL) {
+        const char *value = (const char *)sqlite3_column_text(get, 0);
+        *ret_value = value != NULL ? strdup(value) : NULL;
+        result = *ret_value != NULL ? 0 : error_memory(err, "the journal");
+    } else if (step != SQLITE_ROW && step != SQLITE_DONE) {
+        result = journal_error(journal, "cannot read", err);
     }
     (void)sqlite3_finalize(get); /* errors of earlier steps only */
-    return value;
+    return result;
 }
 
 int journal_forget(struct journal *journal, struct error *err)
@@ -154,7 +165,8 @@ int journal_forget(struct journal *journal, struct error *err)
 static bool content_is_whole(sqlite3_stmt *get, int column, uint32_t crc32c)
 {
     const void *content = sqlite3_column_blob(get, column);
-    return crc32c_update(0, content, (size_t)sqlite3_column_bytes(get, column)) == crc32c;
+    size_t len = content != NULL ? (size_t)sqlite3_column_bytes(get, column) : 0;
+    return crc32c_update(0, content, len) == crc32c;
 }
 
 static int load_results(struct journal *journal, struct ledger *ledger, uint64_t tasks,

@@ -18,10 +18,12 @@ struct journal *journal_open(const char *path, struct error *err);
 /* Stops the writer without waiting for its queue if it still runs. Accepts NULL. */
 void journal_close(struct journal *journal);
 
-/* Small facts by key; before journal_start or after journal_stop. NULL: not there. Caller frees. */
+/* Small facts by key; before journal_start or after journal_stop. *ret_value NULL: not
+ * there; the caller frees it. */
 int journal_set(struct journal *journal, const char *key, const char *value,
                 struct error *err) WARN_UNUSED;
-char *journal_get(struct journal *journal, const char *key);
+int journal_get(struct journal *journal, const char *key, char **ret_value,
+                struct error *err) WARN_UNUSED;
 
 /* Forget all results and nodes: everything is compared with the bucket again. Before
  * journal_load. */

@@ -59,11 +59,16 @@ static void loaded_task(void *self, uint64_t task, uint64_t done_utc_ms)
     loading->late[loading->count++] = task;
 }
 
-static uint64_t number_of(struct journal *journal, const char *key, uint64_t otherwise)
+/* `*value` stays when the journal has no such number. */
+static int number_of(struct journal *journal, const char *key, uint64_t *value, struct error *err)
 {
-    CLEANUP_FREE char *text = journal_get(journal, key);
-    uint64_t value = otherwise;
-    return text != NULL && parse_u64(text, &value) == 0 ? value : otherwise;
+    CLEANUP_FREE char *text = NULL;
+    uint64_t number = 0;
+    if (journal_get(journal, key, &text, err) != 0) {
+        return -1;
+    }
+    *value = text != NULL && parse_u64(text, &number) == 0 ? number : *value;
+    return 0;
 }
 
 /* A journal of another plan would put results to the wrong tasks: it is emptied, and all is proven
@@ -76,12 +81,15 @@ static int check_plan(struct run *run, struct error *err)
         (void)snprintf(checksum + 9 * i, sizeof(checksum) - 9 * i, "%08x.",
                        plan_checksum(run->volumes[i].plan));
     }
-    CLEANUP_FREE char *old = journal_get(run->journal, "plan");
+    CLEANUP_FREE char *old = NULL;
+    if (journal_get(run->journal, "plan", &old, err) != 0) {
+        return -1;
+    }
     if (old != NULL && strcmp(old, checksum) == 0) {
         return 0;
     }
     if (old != NULL && !run_has(run, GCS_RIGHT_GET)) {
-        return error_stop(err, EXIT_STATUS_INTERNAL,
+        return error_stop(err, EXIT_STATUS_RIGHTS,
                           "run %s was planned otherwise (other rights or another version?). Grant "
                           "storage.objects.get, or remove its state folder to begin a new run: "
                           "%s/runs/%s",
@@ -115,8 +123,12 @@ static int open_books(struct run *run, struct loading *loading, uint64_t *ret_se
     if (run->journal == NULL || check_plan(run, err) != 0) {
         return -1;
     }
-    *ret_segment = number_of(run->journal, "segment", 1);
-    loading->segmented_utc_ms = number_of(run->journal, "segmented", 0);
+    *ret_segment = 1;
+    loading->segmented_utc_ms = 0;
+    if (number_of(run->journal, "segment", ret_segment, err) != 0 ||
+        number_of(run->journal, "segmented", &loading->segmented_utc_ms, err) != 0) {
+        return -1;
+    }
     if (journal_load(run->journal, run->ledger, run->task_count, loaded_task, loading, err) != 0) {
         return -1;
     }

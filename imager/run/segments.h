@@ -38,8 +38,10 @@ struct segment_line {
     uint64_t record, generation, size_bytes;
     uint32_t crc32c;
 };
-/* False: not such a line (ret_line is empty then). Believes nothing; the caller compares. */
-bool segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line);
+/* -1: not such a line (FAIL_ENTRY), or no memory (STOP_RUN); ret_line is empty then. Believes
+ * nothing; the caller compares. */
+int segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line,
+                        struct error *err) WARN_UNUSED;
 void segments_clear_line(struct segment_line *line);
 
 #endif

@@ -3,6 +3,7 @@
  * this plan with the same size and object name. */
 #include "run/segments.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include <cjson/cJSON.h>
@@ -30,9 +31,15 @@ static const char *string_of(const cJSON *line, const char *key)
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(line, key));
 }
 
-bool segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line)
+int segments_parse_line(const char *bytes, size_t len, struct segment_line *ret_line,
+                        struct error *err)
 {
+    *ret_line = (struct segment_line){0};
+    errno = 0;
     cJSON *json = cJSON_ParseWithLength(bytes, len);
+    if (json == NULL && errno == ENOMEM) {
+        return error_memory(err, "a line of a segment");
+    }
     const char *record = string_of(json, "record");
     const char *generation = string_of(json, "generation");
     const char *crc = string_of(json, "crc32c");
@@ -51,12 +58,11 @@ bool segments_parse_line(const char *bytes, size_t len, struct segment_line *ret
                 crc32c_from_base64(crc, &line.crc32c) == 0;
     if (!good) {
         cJSON_Delete(json);
-        *ret_line = (struct segment_line){0};
-        return false;
+        return error_entry(err, NULL, "not a line of a segment");
     }
     line.size_bytes = (uint64_t)size->valuedouble;
     *ret_line = line;
-    return true;
+    return 0;
 }
 
 void segments_clear_line(struct segment_line *line)
@@ -75,62 +81,80 @@ static size_t find_volume(const struct run *run, const char *id)
     return SIZE_MAX;
 }
 
-static bool is_stream(const struct volume_stream *stream, const char *wanted)
+/* 1: it is, 0: it is not. */
+static int is_stream(const struct volume_stream *stream, const char *wanted, struct error *err)
 {
     CLEANUP_TEXT struct text name = TEXT_INIT(4096);
     if (stream->name_len == 0 || wanted == NULL) {
         return stream->name_len == 0 && wanted == NULL;
     }
     plan_stream_name(stream, &name);
-    return strcmp(text_str(&name), wanted) == 0;
+    return name.no_memory ? error_memory(err, "a stream's name")
+                          : strcmp(text_str(&name), wanted) == 0;
 }
 
 /* The task of the line's stream, or UINT64_MAX. */
-static uint64_t find_task(struct rebuild *rebuild, size_t index, uint64_t record,
-                          const char *stream)
+static int find_task(struct rebuild *rebuild, size_t index, const struct segment_line *line,
+                     uint64_t *ret_task, struct error *err)
 {
     struct run_volume *volume = &rebuild->run->volumes[index];
-    struct error ignored = {0};
-    int64_t entry = catalog_find(volume->catalog, record);
-    if (entry < 0 ||
-        catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, &ignored) != 0) {
-        return UINT64_MAX;
+    int64_t entry = catalog_find(volume->catalog, line->record);
+    *ret_task = UINT64_MAX;
+    if (entry < 0) {
+        return 0;
+    }
+    if (catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, err) != 0) {
+        return -1;
     }
     const struct volume_entry *facts = &rebuild->writer.view.entry;
     for (size_t i = 0; i < facts->stream_count; i++) {
-        if (is_stream(&facts->streams[i], stream)) {
-            return outcome_task(volume, (uint32_t)entry, (unsigned)i);
+        int same = is_stream(&facts->streams[i], line->stream, err);
+        if (same < 0) {
+            return -1;
+        }
+        if (same > 0) {
+            *ret_task = outcome_task(volume, (uint32_t)entry, (unsigned)i);
+            return 0;
         }
     }
-    return UINT64_MAX;
+    return 0;
 }
 
-static bool object_matches(struct rebuild *rebuild, size_t index, uint64_t task, const char *name,
-                           uint64_t size_bytes)
+/* 1: the object is the one that the plan has for this task; 0: it is not. */
+static int object_matches(struct rebuild *rebuild, size_t index, uint64_t task,
+                          const struct segment_line *line, struct error *err)
 {
     const struct run_volume *volume = &rebuild->run->volumes[index];
     const struct plan_task *planned = plan_get_task(volume->plan, task - volume->first_task);
-    struct error ignored = {0};
     size_t len = 0;
-    struct plan_namer *namer = manifest_namer(&rebuild->writer, index, &ignored);
-    if (namer == NULL || planned->way == PLAN_INLINE || planned->size_bytes != size_bytes) {
-        return false;
+    if (planned->way == PLAN_INLINE || planned->size_bytes != line->size_bytes) {
+        return 0;
+    }
+    struct plan_namer *namer = manifest_namer(&rebuild->writer, index, err);
+    if (namer == NULL) {
+        return -1;
     }
     const char *own = plan_object_name(namer, planned, &rebuild->writer.view, &len);
-    return own != NULL && strcmp(own, name) == 0;
+    return own == NULL ? error_memory(err, "an object's name") : strcmp(own, line->name) == 0;
 }
 
-static void take_line(struct rebuild *rebuild, const struct segment_line *line)
+static int take_line(struct rebuild *rebuild, const struct segment_line *line, struct error *err)
 {
     struct run *run = rebuild->run;
     size_t index = find_volume(run, line->volume);
+    uint64_t task = 0;
     if (index == SIZE_MAX) {
-        return;
+        return 0;
     }
-    uint64_t task = find_task(rebuild, index, line->record, line->stream);
-    if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN ||
-        !object_matches(rebuild, index, task, line->name, line->size_bytes)) {
-        return;
+    if (find_task(rebuild, index, line, &task, err) != 0) {
+        return -1;
+    }
+    if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN) {
+        return 0;
+    }
+    int same = object_matches(rebuild, index, task, line, err);
+    if (same <= 0) {
+        return same;
     }
     struct ledger_row *row = ledger_row(run->ledger, task);
     row->generation = line->generation;
@@ -140,12 +164,16 @@ static void take_line(struct rebuild *rebuild, const struct segment_line *line)
     run->objects_done++;
     run->bytes_done += line->size_bytes;
     rebuild->taken++;
+    return 0;
 }
 
 static int append_bytes(void *self, const void *bytes, size_t len, struct error *err)
 {
     struct text *text = self;
     text_add_bytes(text, bytes, len);
+    if (text->no_memory) {
+        return error_memory(err, "a segment");
+    }
     return text->failed ? error_entry(err, NULL, "a segment is larger than it can be") : 0;
 }
 
@@ -168,6 +196,10 @@ int segments_read(struct gcs_client *client, const char *name, size_t packed_lim
     }
     *ret_readable =
         answer == GCS_DONE && gzip_unpack(packed.data, packed.len, ret_lines, &cause) == 0;
+    if (answer == GCS_DONE && !*ret_readable && cause.kind == ERROR_STOP_RUN) {
+        *err = cause;
+        return -1;
+    }
     return 0;
 }
 
@@ -188,10 +220,14 @@ static int read_segment(struct rebuild *rebuild, const char *name, struct error 
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline != NULL ? (size_t)(newline - at) : (size_t)(end - at);
         struct segment_line line;
-        if (segments_parse_line(at, len, &line)) {
-            take_line(rebuild, &line);
-        }
+        struct error cause = {0};
+        int status = segments_parse_line(at, len, &line, &cause);
+        status = status == 0 ? take_line(rebuild, &line, &cause) : status;
         segments_clear_line(&line);
+        if (status != 0 && cause.kind != ERROR_FAIL_ENTRY) {
+            *err = cause;
+            return -1;
+        }
         at += len + 1;
     }
     return 0;

@@ -239,8 +239,13 @@ static int read_identity(struct state *state, const char *name, struct identity 
         err->exit_status = EXIT_STATUS_TEMPORARY;
         return error_add(err, "cannot see whether run %s is unfinished", name);
     }
-    *ret_is_run = identity_read(text_str(&json), json.len, ret_identity) == 0 &&
-                  strcmp(ret_identity->run, name) == 0;
+    struct error cause = {0};
+    int status = identity_read(text_str(&json), json.len, ret_identity, &cause);
+    if (status != 0 && cause.kind != ERROR_FAIL_ENTRY) {
+        *err = cause;
+        return error_add(err, "cannot see whether run %s is unfinished", name);
+    }
+    *ret_is_run = status == 0 && strcmp(ret_identity->run, name) == 0;
     return 0;
 }
 

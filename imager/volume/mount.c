@@ -131,10 +131,22 @@ ssize_t mount_read_mft_bitmap(struct mount *mount, uint64_t offset, void *buf, s
     return (ssize_t)count;
 }
 
-bool mount_is_hibernated(struct mount *mount)
+int mount_is_hibernated(struct mount *mount, bool *ret_is_hibernated, struct error *err)
 {
-    errno = 0;
-    return ntfs_volume_check_hiberfile(mount->ntfs, 0) != 0 && errno == EPERM;
+    mount_forget_fault(mount);
+    *ret_is_hibernated = false;
+    if (ntfs_volume_check_hiberfile(mount->ntfs, 0) == 0) {
+        return 0;
+    }
+    int cause = errno;
+    *ret_is_hibernated = cause == EPERM;
+    if (cause == ENOMEM) {
+        return error_memory(err, "hiberfil.sys");
+    }
+    if (mount->has_fault && mount->fault.kind != ERROR_FAIL_ENTRY) {
+        return mount_fail(mount, err, "hiberfil.sys", cause);
+    }
+    return 0; /* a file that cannot be read as one says nothing */
 }
 
 void mount_forget_fault(struct mount *mount)

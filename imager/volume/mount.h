@@ -21,7 +21,8 @@ int mount_map_mft(struct mount *mount, struct extent_list *ret_list, uint64_t *r
 /* Copy up to `len` bytes of $MFT:$BITMAP from `offset`; the count, 0 at the end, -1 on an error. */
 ssize_t mount_read_mft_bitmap(struct mount *mount, uint64_t offset, void *buf, size_t len,
                               struct error *err) WARN_UNUSED;
-bool mount_is_hibernated(struct mount *mount);
+int mount_is_hibernated(struct mount *mount, bool *ret_is_hibernated,
+                        struct error *err) WARN_UNUSED;
 
 /* One $DATA stream of one record. `ref` holds record and sequence (0: any). The name is in host
  * order; length 0 is the unnamed data. FAIL_ENTRY "bad-record" when the library refuses. */

@@ -31,8 +31,7 @@ int state_read(struct volume *volume, struct error *err)
     if (read_volume_record(volume, err) != 0 || read_log(volume, err) != 0) {
         return -1;
     }
-    info->hibernated = mount_is_hibernated(volume->mount);
-    return 0;
+    return mount_is_hibernated(volume->mount, &info->hibernated, err);
 }
 
 static int read_volume_record(struct volume *volume, struct error *err)

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct segment_line line;
 
-    if (segments_parse_line((const char *)data, size, &line)) {
+    if (segments_parse_line((const char *)data, size, &line, NULL) == 0) {
         FUZZ_ASSERT(line.volume != NULL && line.name != NULL && line.generation != 0);
         FUZZ_ASSERT(line.size_bytes <= UINT64_C(1) << 53);
         FUZZ_ASSERT(strlen(line.name) <= size && strlen(line.volume) <= size);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <string.h>
 
 #define STOP ERROR_STOP_RUN
@@ -190,6 +191,41 @@ static void test_hostile_bodies(void **state)
     assert_int_equal(gcs_answer_classify(GCS_CALL_GET, "b", "n", 404, NULL, NULL), GCS_NOT_FOUND);
 }
 
+static void *refuse(size_t size)
+{
+    (void)size;
+    errno = ENOMEM;
+    return NULL;
+}
+
+/* What cannot be read for lack of memory is not read as less: without its words this 403 would be
+ * one about rights, and stop the run for good. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    CLEANUP_TEXT struct text body = TEXT_INIT(4096);
+    text_add(&body, "{\"error\":{\"message\":\"no storage.objects.delete access\",\"errors\":["
+                    "{\"reason\":\"forbidden\"}]}}");
+    struct error err = {0};
+    struct gcs_bucket bucket;
+    unsigned rights = 0;
+    cJSON_Hooks hooks = {.malloc_fn = refuse, .free_fn = free};
+    cJSON_InitHooks(&hooks);
+    enum gcs_answer answer = gcs_answer_classify(GCS_CALL_INSERT, "b", "n", 403, &body, &err);
+    struct error bucket_err = {0}, rights_err = {0};
+    int bucket_read = gcs_bucket_scan("{}", 2, &bucket, &bucket_err);
+    int rights_read = gcs_rights_scan("{}", 2, &rights, &rights_err);
+    cJSON_InitHooks(NULL);
+    assert_int_equal(answer, GCS_ERROR);
+    assert_int_equal(err.kind, ERROR_STOP_RUN);
+    assert_int_equal(err.exit_status, EXIT_STATUS_TEMPORARY);
+    assert_int_equal(bucket_read, -1);
+    assert_int_equal(bucket_err.exit_status, EXIT_STATUS_TEMPORARY);
+    assert_int_equal(bucket_err.kind, ERROR_STOP_RUN);
+    assert_int_equal(rights_read, -1);
+    assert_int_equal(rights_err.kind, ERROR_STOP_RUN);
+}
+
 static void test_judge(void **state)
 {
     (void)state;
@@ -205,10 +241,9 @@ static void test_judge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_hostile_bodies),
-        cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_rows),           cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_hostile_bodies), cmocka_unit_test(test_judge),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ static void test_round_trip(void **state)
         identity_write(&identity, &json);
         assert_false(json.failed);
         assert_null(memchr(json.data, '\n', json.len)); /* it is a line of a segment, too */
-        assert_int_equal(identity_read(json.data, json.len, &back), 0);
+        assert_int_equal(identity_read(json.data, json.len, &back, NULL), 0);
         assert_same(&identity, &back);
         /* The begin is that of the run id: 2026-11-29T22:03:12Z. */
         assert_true(back.begun_utc_ns == 1795989792ULL * 1000000000ULL);
@@ -131,7 +131,7 @@ static void test_longest_fields(void **state)
     (void)memset(identity.serials, 'e', sizeof(identity.serials) - 1);
     identity.serials[sizeof(identity.serials) - 1] = '\0';
     identity_write(&identity, &json);
-    assert_int_equal(identity_read(json.data, json.len, &back), 0);
+    assert_int_equal(identity_read(json.data, json.len, &back, NULL), 0);
     assert_same(&identity, &back);
 }
 
@@ -190,7 +190,7 @@ static void test_hostile_json(void **state)
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct identity identity;
         (void)memset(&identity, 0x5a, sizeof(identity));
-        int result = identity_read(cases[i].json, strlen(cases[i].json), &identity);
+        int result = identity_read(cases[i].json, strlen(cases[i].json), &identity, NULL);
         if (result != cases[i].result) {
             fail_msg("%s: %d", cases[i].json, result);
         }
@@ -222,7 +222,7 @@ static void test_too_long(void **state)
             text_add_char(&json, 'a');
         }
         text_add(&json, "\"," RUN "," REST "}"); /* of equal keys the first counts */
-        assert_int_equal(identity_read(json.data, json.len, &identity), -1);
+        assert_int_equal(identity_read(json.data, json.len, &identity, NULL), -1);
     }
 }
 
@@ -237,14 +237,14 @@ static void test_cut_and_deep(void **state)
         char *exact = malloc(len + 1); /* so that a read behind its end is seen */
         assert_non_null(exact);
         (void)memcpy(exact, json.data, len);
-        assert_int_equal(identity_read(exact, len, &back), -1);
+        assert_int_equal(identity_read(exact, len, &back, NULL), -1);
         free(exact);
     }
     text_reset(&json);
     for (size_t i = 0; i < 200000; i++) {
         text_add(&json, i % 2 == 0 ? "{\"run\":" : "[");
     }
-    assert_int_equal(identity_read(json.data, json.len, &back), -1);
+    assert_int_equal(identity_read(json.data, json.len, &back, NULL), -1);
 }
 
 static void test_compare(void **state)

@@ -2,6 +2,8 @@
 /* The journal over a reopen: results, nodes, small facts, details, many threads. */
 #include "run_journal_fixture.h"
 
+#include "run/journal_internal.h"
+
 #include <pthread.h>
 
 static const char content[] = "inline";
@@ -69,6 +71,26 @@ static void test_write_and_load(void **state)
     folder_remove(&folder);
 }
 
+/* A value that cannot be read is not one that is not there. */
+static void test_meta_that_cannot_be_read(void **state)
+{
+    (void)state;
+    struct folder folder = folder_make();
+    CLEANUP_TEXT struct text path = TEXT_INIT(512);
+    text_at(&path, folder.path, "journal.sqlite");
+    struct error err = {0};
+    struct journal *journal = journal_open(path.data, &err);
+    assert_non_null(journal);
+    assert_int_equal(journal_set(journal, "plan", "1", &err), 0);
+    assert_int_equal(journal_exec(journal, "DROP TABLE meta", &err), 0);
+    char *value = NULL;
+    assert_int_equal(journal_get(journal, "plan", &value, &err), -1);
+    assert_int_equal(err.exit_status, EXIT_STATUS_TEMPORARY);
+    assert_null(value);
+    journal_close(journal);
+    folder_remove(&folder);
+}
+
 static void test_meta_and_segments(void **state)
 {
     (void)state;
@@ -79,7 +101,9 @@ static void test_meta_and_segments(void **state)
     struct failure failure = {0};
     struct journal *journal = journal_open(path.data, &err);
     assert_non_null(journal);
-    assert_null(journal_get(journal, "plan"));
+    char *none = NULL;
+    assert_int_equal(journal_get(journal, "plan", &none, &err), 0);
+    assert_null(none);
     assert_int_equal(journal_set(journal, "plan", "1", &err), 0);
     assert_int_equal(journal_set(journal, "plan", "deadbeef.", &err), 0);
     assert_int_equal(journal_set(journal, "it's; DROP TABLE meta", "", &err), 0);
@@ -99,7 +123,8 @@ static void test_meta_and_segments(void **state)
         {"Segment", NULL},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CLEANUP_FREE char *value = journal_get(journal, cases[i].key);
+        CLEANUP_FREE char *value = NULL;
+        assert_int_equal(journal_get(journal, cases[i].key, &value, &err), 0);
         if (cases[i].value == NULL) {
             assert_null(value);
         } else {
@@ -176,7 +201,8 @@ static void test_forget(void **state)
     journal = open_loaded(path.data, &folder, 2, &ledger, &loaded);
     assert_int_equal(loaded.count, 0);
     assert_int_equal(journal_hint(journal, 1, &composite), 0);
-    CLEANUP_FREE char *segment = journal_get(journal, "segment"); /* names stay used */
+    CLEANUP_FREE char *segment = NULL; /* names stay used */
+    assert_int_equal(journal_get(journal, "segment", &segment, &err), 0);
     assert_non_null(segment);
     assert_string_equal(segment, "4");
     journal_close(journal);
@@ -293,6 +319,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_and_load),
+        cmocka_unit_test(test_meta_that_cannot_be_read),
         cmocka_unit_test(test_meta_and_segments),
         cmocka_unit_test(test_nodes_become_hints),
         cmocka_unit_test(test_forget),

@@ -455,7 +455,7 @@ static void test_enter_leave_remove(void **state)
     text_reset(&path);
     state_run_path(handle, "identity.json", &path);
     assert_int_equal(file_read(text_str(&path), 65536, &json, &err), 0);
-    assert_int_equal(identity_read(text_str(&json), json.len, &back), 0);
+    assert_int_equal(identity_read(text_str(&json), json.len, &back, NULL), 0);
     assert_int_equal(identity_compare(&identity, &back), IDENTITY_SAME);
     struct stat info;
     assert_int_equal(stat(text_str(&path), &info), 0);

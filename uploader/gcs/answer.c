@@ -125,68 +125,85 @@ static size_t call_index(enum gcs_call call)
     return 0;
 }
 
-static void copy_shown(char *out, size_t size, const char *string, size_t len)
+/* -1 without memory: what a server said must not be read as if it had said less. */
+static int copy_shown(char *out, size_t size, const char *string, size_t len)
 {
     CLEANUP_TEXT struct text shown = TEXT_INIT(4096);
     /* A shown byte takes at most six, and the ellipsis three. */
     text_add_shown(&shown, string, len, size / 2);
+    if (shown.no_memory) {
+        return -1;
+    }
     size_t keep = shown.len < size ? shown.len : size - 1;
     while (keep > 0 && keep < shown.len && ((unsigned char)shown.data[keep] & 0xC0) == 0x80) {
         keep--; /* not inside a character */
     }
     memcpy(out, text_str(&shown), keep);
     out[keep] = '\0';
+    return 0;
 }
 
 /* What stands between <TAG> and </TAG>; only Code and Message of an XML error are wanted. */
-static void copy_element(const struct text *body, const char *open, const char *close, char *out,
-                         size_t size)
+static int copy_element(const struct text *body, const char *open, const char *close, char *out,
+                        size_t size)
 {
     const char *from = memmem(body->data, body->len, open, strlen(open));
     if (from == NULL) {
-        return;
+        return 0;
     }
     from += strlen(open);
     size_t rest = body->len - (size_t)(from - body->data);
     const char *to = memmem(from, rest, close, strlen(close));
-    if (to != NULL) {
-        copy_shown(out, size, from, (size_t)(to - from));
-    }
+    return to != NULL ? copy_shown(out, size, from, (size_t)(to - from)) : 0;
 }
 
-static void copy_member(const cJSON *object, const char *key, char *out, size_t size)
+static int copy_member(const cJSON *object, const char *key, char *out, size_t size)
 {
     const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
-    if (value != NULL) {
-        copy_shown(out, size, value, strlen(value));
-    }
+    return value != NULL ? copy_shown(out, size, value, strlen(value)) : 0;
 }
 
-static void detail_read(const struct text *body, struct detail *detail)
+static int read_members(const cJSON *root, struct detail *detail)
+{
+    const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(error, "errors");
+    char *message = detail->message;
+    if (copy_member(cJSON_GetArrayItem(list, 0), "reason", detail->reason,
+                    sizeof(detail->reason)) != 0 ||
+        copy_member(error, "message", message, sizeof(detail->message)) != 0) {
+        return -1;
+    }
+    return message[0] == '\0'
+               ? copy_member(root, "error_description", message, sizeof(detail->message))
+               : 0;
+}
+
+/* -1 without memory. */
+static int detail_read(const struct text *body, struct detail *detail)
 {
     *detail = (struct detail){0};
     if (body == NULL || body->len == 0) {
-        return;
+        return 0;
     }
-    cJSON *root = cJSON_ParseWithLength(body->data, body->len);
+    struct error cause = {0};
+    cJSON *root = gcs_json_parse(body->data, body->len, &cause);
+    if (cause.kind != ERROR_NONE) {
+        return -1;
+    }
     if (root != NULL) {
-        const cJSON *error = cJSON_GetObjectItemCaseSensitive(root, "error");
-        const cJSON *list = cJSON_GetObjectItemCaseSensitive(error, "errors");
-        copy_member(cJSON_GetArrayItem(list, 0), "reason", detail->reason, sizeof(detail->reason));
-        copy_member(error, "message", detail->message, sizeof(detail->message));
-        if (detail->message[0] == '\0') {
-            copy_member(root, "error_description", detail->message, sizeof(detail->message));
-        }
+        int result = read_members(root, detail);
         cJSON_Delete(root);
-    } else if (body->data[0] == '<') {
-        copy_element(body, "<Code>", "</Code>", detail->reason, sizeof(detail->reason));
-        copy_element(body, "<Message>", "</Message>", detail->message, sizeof(detail->message));
-    } else {
-        /* A media download answers in plain text. */
-        const char *line_end = memchr(body->data, '\n', body->len);
-        size_t len = line_end != NULL ? (size_t)(line_end - body->data) : body->len;
-        copy_shown(detail->message, sizeof(detail->message), body->data, len);
+        return result;
     }
+    if (body->data[0] == '<') {
+        return copy_element(body, "<Code>", "</Code>", detail->reason, sizeof(detail->reason)) |
+               copy_element(body, "<Message>", "</Message>", detail->message,
+                            sizeof(detail->message));
+    }
+    /* A media download answers in plain text. */
+    const char *line_end = memchr(body->data, '\n', body->len);
+    size_t len = line_end != NULL ? (size_t)(line_end - body->data) : body->len;
+    return copy_shown(detail->message, sizeof(detail->message), body->data, len);
 }
 
 static const struct answer_row *row_find(unsigned call, int status, const struct detail *detail)
@@ -224,7 +241,10 @@ enum gcs_answer gcs_answer_classify(enum gcs_call call, const char *bucket, cons
                                     int status, const struct text *body, struct error *err)
 {
     struct detail detail;
-    detail_read(body, &detail);
+    if (detail_read(body, &detail) != 0) {
+        (void)error_memory(err, "a reply of the server");
+        return GCS_ERROR;
+    }
     const struct answer_row *row = row_find(call, status, &detail);
 
     char what[420];
@@ -243,6 +263,10 @@ enum gcs_answer gcs_answer_classify(enum gcs_call call, const char *bucket, cons
     if (row->advice[0] != '\0') {
         text_printf(&text, "; %s", row->advice);
     }
+    if (text.no_memory) {
+        (void)error_memory(err, "a reply of the server");
+        return GCS_ERROR;
+    }
     if (row->kind == ERROR_RETRY) {
         (void)error_retry(err, "%s", text_str(&text));
     } else if (row->kind == ERROR_STOP_RUN) {
@@ -260,6 +284,8 @@ enum http_verdict gcs_answer_judge(int status, const struct text *body)
         return HTTP_FINAL;
     }
     struct detail detail;
-    detail_read(body, &detail);
+    if (detail_read(body, &detail) != 0) {
+        return HTTP_RETRY; /* it is asked once more */
+    }
     return row_find(ALL_CALLS, status, &detail)->kind == ERROR_RETRY ? HTTP_RETRY : HTTP_FINAL;
 }
