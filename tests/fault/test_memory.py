@@ -26,19 +26,17 @@ class MemoryPlace(Place):
 
     def __init__(self, folder, image, name):
         super().__init__(folder, image, name)
-        code, messages = self.run()
-        assert code == 0, messages
-        self.reference = self.objects()
+        self.learn()
         self.lines = [line for line in Manifest(self.bucket(), self.prefix()).lines
                       if line.get('state') == 'uploaded' and 'name' in line]
         self.first_prefix = self.prefix()
 
     def fresh(self):
-        self.number += 1
+        self.next()
 
     def continued(self):
         """What stops the run comes late; one object is refused, so that some work is left."""
-        self.number += 1
+        self.next()
         self.arm({'method': 'POST', 'name_contains': 'size-100000.bin'},
                  {'method': 'POST', 'name_contains': '/manifest-00000'})
         code, messages = self.run()
@@ -66,7 +64,7 @@ class MemoryPlace(Place):
         lines = [json.dumps(dict(match, action='status', status=400)) for match in matches]
         self.storage.request('POST', '/_fake/faults', '\n'.join(lines).encode())
 
-    def count(self, situation, winch):
+    def allocations(self, situation, winch):
         getattr(self, situation)()
         counts = self.folder + '/counts'
         code, messages = self.run(winch, FAULT_COUNTS=counts)
@@ -103,7 +101,7 @@ def fixture_places(tmp_path_factory, image):
 
 def fail_in_turn(places, situation, winch, seconds):
     """All n, in an order by chance that ends with the time."""
-    count = places[0].count(situation, winch)
+    count = places[0].allocations(situation, winch)
     numbers = list(range(1, count + 1))
     random.Random(SEED).shuffle(numbers)
     limit = None if seconds == 0 else conftest.seconds_from_now(seconds)

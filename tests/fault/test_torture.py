@@ -68,14 +68,13 @@ def test_call_fails(case, place):
     name = '%s %s%s%s' % (kind, errno.errorcode.get(number, 'read'),
                           ' from then on' if rest else '',
                           ' in the %s' % under if under else '')
-    for nth in chosen(place.counts[kind], kind):
+    for nth in chosen(place.count(kind, under), kind):
         faults = {'FAULT_CALL': kind, 'FAULT_NTH': nth, 'FAULT_ERRNO': number}
         if rest:
             faults['FAULT_REST'] = 1
         if under:
-            faults['FAULT_UNDER'] = (os.path.dirname(place.image) if under == 'image'
-                                     else place.folder)
-        place.number += 1
+            faults['FAULT_UNDER'] = place.under(under)
+        place.next()
         code, messages = place.run('torture' if kind == 'alloc' else 'winch', **faults)
         context = '%s, n = %d: ' % (name, nth)
         check_end(code, context + messages, right)
@@ -95,7 +94,7 @@ def test_call_fails(case, place):
     (['ulimit', '-f', '200'], (0, 75)), (['ulimit', '-u', '1'], (0, 75)),
     (['ulimit', '-s', '256'], (0, 75))), ids=lambda value: ' '.join(map(str, value)))
 def test_limits(limit, right, place):
-    place.number += 1
+    place.next()
     done = subprocess.run(['bash', '-c', ' '.join(limit) + ' && exec "$@"', 'limited',
                            *place.command(program('winch'))], check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -113,7 +112,7 @@ def test_limits(limit, right, place):
 @pytest.mark.parametrize('redirect', ('>/dev/full', '2>/dev/full', '>&-', '2>&-', '>&- 2>&-'))
 def test_outputs_that_cannot_be_written(redirect, place):
     """Where the result cannot be told, the exit code says so; the data are there all the same."""
-    place.number += 1
+    place.next()
     done = subprocess.run(['sh', '-c', '"$@" ' + redirect, 'sh',
                            *place.command(program('winch'), '--json')], check=False,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The small disk that is migrated again and again, the server, and what a run has to say."""
 import os
+import shutil
 import subprocess
 
 import contents
@@ -59,6 +60,14 @@ class Place:
     def state(self):
         return os.path.join(self.folder, 'state%d' % self.number)
 
+    def next(self):
+        """To another prefix and state folder; what the last one holds would fill the disk."""
+        bucket = self.bucket()
+        for name in bucket.list(self.prefix() + '/'):
+            bucket.delete(name)
+        shutil.rmtree(self.state(), ignore_errors=True)
+        self.number += 1
+
     def prefix(self):
         return 'p%d' % self.number
 
@@ -95,18 +104,27 @@ class Place:
                 if not name.startswith((prefix + '.winch/runs/', prefix + '.winch/README.txt'))}
 
     def learn(self):
-        """An undisturbed run: what the bucket holds then, and how many calls of each kind."""
-        for winch in ('torture', 'winch'):
-            counts = os.path.join(self.folder, 'counts')
-            code, messages = self.run(winch, FAULT_COUNTS=counts)
-            assert code == 0, messages
-            with open(counts, encoding='ascii') as stream:
-                found = dict(line.split() for line in stream)
-            kinds_here = ('alloc',) if winch != 'winch' else [k for k in found if k != 'alloc']
-            self.counts.update({kind: int(found[kind]) for kind in kinds_here})
-            self.reference = self.objects()
-            self.number += 1
+        """An undisturbed run: what the bucket holds then."""
+        code, messages = self.run()
+        assert code == 0, messages
+        self.reference = self.objects()
         assert len(self.reference) >= 9, self.reference
+
+    def under(self, where):
+        return os.path.dirname(self.image) if where == 'image' else self.folder
+
+    def count(self, kind, where=None):
+        """How many calls of that kind an undisturbed run makes."""
+        winch = 'torture' if kind == 'alloc' else 'winch'
+        if (winch, where) not in self.counts:
+            self.next()
+            name = os.path.join(self.folder, 'counts')
+            under = {'FAULT_UNDER': self.under(where)} if where else {}
+            code, messages = self.run(winch, FAULT_COUNTS=name, **under)
+            assert code == 0, messages
+            with open(name, encoding='ascii') as stream:
+                self.counts[winch, where] = dict(line.split() for line in stream)
+        return int(self.counts[winch, where][kind])
 
     def close(self):
         assert self.storage.stop()
