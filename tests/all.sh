@@ -3,14 +3,15 @@
 # All suites on the release build; with CI=true also under sanitizers. Logs: build/tests/*.log.
 # The last line is "N passed, N failed, N skipped"; the exit code is 1 if anything failed.
 # Usage: all.sh [SUITE...]
-# of: style unit fake integration fault corruption fuzz interop bench asan tsan libfuzzer
+# of: style unit fake integration differential fault corruption fuzz interop bench asan tsan
+# libfuzzer
 set -u
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 logs=$top/build/tests
 python=/usr/bin/python3
 passed=0 failed=0 skipped=0 targets=''
-suites="${*:-style unit fake integration fault corruption fuzz interop bench}"
+suites="${*:-style unit fake integration differential fault corruption fuzz interop bench}"
 if [ $# = 0 ] && [ "${CI:-}" = true ]; then
     suites="$suites asan tsan libfuzzer"
 fi
@@ -123,6 +124,16 @@ run_libfuzzer() {
     grep '^fuzz_' "$logs/libfuzzer.log" | sed 's/^/    /'
 }
 
+# The long form takes some minutes more: 4 GiB for each reader, and many random trees.
+run_differential() {
+    if [ "${CI:-}" = true ]; then
+        export WINCH_DIFFERENTIAL=long
+    fi
+    run_pytest differential "$top/tests/differential"
+    show_table trees differential
+    show_table readers differential
+}
+
 run_interop() {
     if [ "${CI:-}" = true ]; then
         sh "$top/tests/interop/clients.sh" >"$logs/clients.log" 2>&1
@@ -188,6 +199,7 @@ main() {
                 run_pytest integration "$top/tests/integration"
                 show_table images integration
                 ;;
+            differential) run_differential ;;
             fault)
                 build_sanitized
                 run_pytest fault "$top/tests/fault"

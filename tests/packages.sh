@@ -14,7 +14,7 @@ BUILD='gcc libc6-dev meson ninja-build pkg-config ntfs-3g-dev libblkid-dev libcu
 DEMO='ntfs-3g python3 fdisk wimtools'
 TEST='python3-pytest shellcheck sleuthkit attr qemu-utils nbdkit libnbd-bin libwim15 xz-utils
   bzip2 sqlite3 openssl mount util-linux procps e2fsprogs dosfstools exfatprogs btrfs-progs xfsprogs
-  udftools rclone python3-venv'
+  udftools rclone python3-venv python3-samba python3-libfsntfs 7zip'
 MATRIX='clang libclang-rt-14-dev clang-format'
 
 say() { printf 'packages: %s\n' "$*" >&2; }

@@ -39,13 +39,16 @@ const struct option_command disks_command = {
     .notes = "Reading a device usually takes root.\n"
              "\n"
              "Exit codes: 0; 2 mistake in the command line; 3 an attached disk could not be read;\n"
-             "6 a named image could not be read; 1 any other.\n",
+             "6 a named image could not be read; 75 no memory; 1 any other.\n",
 };
 
 static enum exit_status list(const struct disks_options *options);
 static int list_device(void *self, const struct disk_device *device, struct error *err);
 static void list_one(struct listing *listing, const struct disk_device *device, const char *path,
                      enum exit_status failure);
+static int look_at_volumes(struct disk *disk, const struct disk_layout *layout,
+                           struct disks_state **ret_states, struct error *err);
+static enum exit_status worse(enum exit_status before, enum exit_status now);
 static void add(struct listing *listing, const struct disks_entry *entry);
 
 enum exit_status cmd_disks(int argc, char **argv)
@@ -125,27 +128,48 @@ static void list_one(struct listing *listing, const struct disk_device *device, 
     };
     struct error err = {0};
     struct disk_layout layout = {0};
+    CLEANUP_FREE struct disks_state *states = NULL;
     struct disk *disk = disk_open(path, &err);
     if (disk != NULL) {
         entry.size_bytes = disk_size_bytes(disk);
         entry.sector_bytes = disk_sector_bytes(disk);
     }
-    if (disk != NULL && disk_read_layout(disk, &layout, &err) == 0) {
-        struct disks_state *states = calloc(layout.count + 1, sizeof(*states));
-        for (size_t i = 0; states != NULL && i < layout.count; i++) {
-            disks_look(disk, &layout.partitions[i], &states[i]);
-        }
+    if (disk != NULL && disk_read_layout(disk, &layout, &err) == 0 &&
+        look_at_volumes(disk, &layout, &states, &err) == 0) {
         entry.layout = &layout;
-        entry.states = states; /* without memory for them they are not told */
-        add(listing, &entry);
-        free(states);
-        disk_layout_clear(&layout);
+        entry.states = states;
     } else {
+        bool passing = err.kind == ERROR_STOP_RUN && err.exit_status == EXIT_STATUS_TEMPORARY;
         entry.error = err.message;
-        listing->status = failure;
-        add(listing, &entry);
+        /* That a named image cannot be read is the graver of the two. */
+        if (listing->status != EXIT_STATUS_SOURCE) {
+            listing->status = passing ? EXIT_STATUS_TEMPORARY : worse(listing->status, failure);
+        }
     }
+    add(listing, &entry);
+    disk_layout_clear(&layout);
     disk_free(disk);
+}
+
+static int look_at_volumes(struct disk *disk, const struct disk_layout *layout,
+                           struct disks_state **ret_states, struct error *err)
+{
+    *ret_states = calloc(layout->count + 1, sizeof(**ret_states));
+    if (*ret_states == NULL) {
+        return error_memory(err, disk_path(disk));
+    }
+    for (size_t i = 0; i < layout->count; i++) {
+        if (disks_look(disk, &layout->partitions[i], &(*ret_states)[i], err) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* One that passes by itself counts more than a device that cannot be read. */
+static enum exit_status worse(enum exit_status before, enum exit_status now)
+{
+    return before == EXIT_STATUS_TEMPORARY && now == EXIT_STATUS_NOT_CLEAN ? before : now;
 }
 
 static void add(struct listing *listing, const struct disks_entry *entry)

@@ -6,26 +6,34 @@
 
 static void add_remarks(const struct volume_info *info, struct disks_state *state);
 
-void disks_look(struct disk *disk, const struct disk_partition *partition,
-                struct disks_state *ret_state)
+int disks_look(struct disk *disk, const struct disk_partition *partition,
+               struct disks_state *ret_state, struct error *err)
 {
-    struct error err = {0};
+    struct error cause = {0};
 
     *ret_state = (struct disks_state){0};
     if (partition->content != DISK_NTFS) {
-        return;
+        return 0;
     }
-    struct volume *volume = volume_open(disk, partition->offset_bytes, partition->size_bytes, &err);
+    struct volume *volume =
+        volume_open(disk, partition->offset_bytes, partition->size_bytes, &cause);
+    if (volume == NULL &&
+        (cause.kind == ERROR_CANCELLED ||
+         (cause.kind == ERROR_STOP_RUN && cause.exit_status == EXIT_STATUS_TEMPORARY))) {
+        *err = cause;
+        return -1;
+    }
     if (volume == NULL) {
         ret_state->word = "damaged";
         (void)snprintf(ret_state->problem, sizeof(ret_state->problem), "cannot be opened: %s",
-                       err.message); /* may be cut */
-        return;
+                       cause.message); /* may be cut */
+        return 0;
     }
     const struct volume_info *info = volume_get_info(volume);
     (void)snprintf(ret_state->label, sizeof(ret_state->label), "%s", info->label);
     add_remarks(info, ret_state);
     volume_free(volume);
+    return 0;
 }
 
 static void add_remarks(const struct volume_info *info, struct disks_state *state)

@@ -19,9 +19,10 @@ struct disks_state {
     char label[256];
 };
 
-/* Open the volume and look. */
-void disks_look(struct disk *disk, const struct disk_partition *partition,
-                struct disks_state *ret_state);
+/* Open the volume and look. That it cannot be opened is a state; -1 only where that says nothing
+ * about it: no memory, cancelled. */
+int disks_look(struct disk *disk, const struct disk_partition *partition,
+               struct disks_state *ret_state, struct error *err) WARN_UNUSED;
 
 /* Borrowed strings; "" where nothing is known. */
 struct disks_entry {

@@ -4,6 +4,7 @@
  * look at a file, the environment, and the words of later versions.
  */
 #include "cli/migrate_options.h"
+#include "cli/path_file.h"
 #include "cli/reasons.h"
 #include "cli/suggest.h"
 #include "gcs/gcs.h"
@@ -18,6 +19,7 @@ static void check_operands(struct migrate_options *options, struct option_mistak
 static void check_source(const char *source, struct option_mistakes *mistakes);
 static void check_volumes(const struct migrate_options *options, struct option_mistakes *mistakes);
 static void check_accepted(const struct migrate_options *options, struct option_mistakes *mistakes);
+static void check_paths(struct migrate_options *options, struct option_mistakes *mistakes);
 static void check_ca_file(struct migrate_options *options, struct option_mistakes *mistakes);
 static void read_exclude_file(struct migrate_options *options, const char *path,
                               struct option_mistakes *mistakes);
@@ -48,6 +50,7 @@ enum options_outcome migrate_options_parse(int argc, char **argv,
     for (size_t i = 0; i < options->exclude_files.count; i++) {
         read_exclude_file(options, options->exclude_files.items[i], mistakes);
     }
+    check_paths(options, mistakes);
     const struct run_settings *settings = &options->settings;
     if (settings->max_size_bytes > 0 && settings->min_size_bytes > settings->max_size_bytes) {
         option_mistake(mistakes, "--min-size is larger than --max-size: no file could match");
@@ -66,7 +69,21 @@ void migrate_options_clear(struct migrate_options *options)
     option_list_clear(&options->excludes);
     option_list_clear(&options->exclude_files);
     option_list_clear(&options->accepted);
+    plan_paths_free(options->settings.paths);
     text_free(&options->command);
+}
+
+static void check_paths(struct migrate_options *options, struct option_mistakes *mistakes)
+{
+    if (options->paths_file == NULL) {
+        return;
+    }
+    if (options->includes.count > 0) {
+        option_mistake(mistakes,
+                       "--files-from and --include: take one of them; a list names files, "
+                       "patterns describe them");
+    }
+    options->settings.paths = path_file_read(options->paths_file, mistakes);
 }
 
 static void check_operands(struct migrate_options *options, struct option_mistakes *mistakes)
@@ -129,16 +146,7 @@ static void check_volumes(const struct migrate_options *options, struct option_m
     const struct option_list *list = &options->volumes;
     for (size_t i = 0; i < list->count; i++) {
         const char *volume = list->items[i];
-        bool is_letter =
-            strlen(volume) == 2 && volume[1] == ':' &&
-            ((volume[0] >= 'A' && volume[0] <= 'Z') || (volume[0] >= 'a' && volume[0] <= 'z'));
-        if (is_letter) {
-            option_mistake(
-                mistakes,
-                "--volume \"%s\": drive letters are known only through the agent, which is "
-                "not in this version; give the number or the label (see: winch disks)",
-                volume);
-        } else if (strcmp(volume, "all") == 0 && list->count > 1) {
+        if (strcmp(volume, "all") == 0 && list->count > 1) {
             option_mistake(mistakes, "--volume all: stands alone, without other volumes");
             return;
         }
@@ -281,6 +289,8 @@ static void fill_settings(struct migrate_options *options)
     settings->accepted_reason_count = options->accepted.count;
     settings->volume_names = (enum run_volume_names)options->volume_names;
     settings->streams = (enum plan_streams)options->streams;
+    settings->efs_raw = options->efs == 1;
+    settings->hard_links = (enum plan_hard_links)options->hard_links;
     settings->if_exists = (enum upload_if_exists)options->if_exists;
     options->progress = (enum progress_mode)options->progress_choice;
     options->log_level = (enum log_level)options->level_choice;

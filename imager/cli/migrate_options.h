@@ -17,8 +17,10 @@ struct migrate_options {
 
     /* What stands behind the settings. */
     struct option_list operands, volumes, includes, excludes, exclude_files, accepted;
+    const char *paths_file; /* --files-from, or NULL */
     struct text command;
-    int volume_names, streams, if_exists, progress_choice, level_choice, format_choice;
+    int volume_names, streams, hard_links, efs, if_exists, progress_choice, level_choice,
+        format_choice;
 };
 
 /* `argv` begins behind "migrate". Mistakes are added to `mistakes`, and the options are good only

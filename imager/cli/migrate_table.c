@@ -11,6 +11,8 @@
 static const char *const volume_names[] = {"auto", "letter", "label", "number", NULL};
 static const char *const streams[] = {"auto", "objects", "none", NULL};
 /* "own" comes last, so that the others keep their numbers. */
+static const char *const hard_links[] = {"once", "copy", NULL};
+static const char *const efs[] = {"fail", "raw", NULL};
 static const char *const if_exists[] = {"fail", "skip", "replace", "own", NULL};
 static const char *const progress_modes[] = {"auto", "bar", "json", "none", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
@@ -22,13 +24,12 @@ static const struct option_refusal no_letters = {
 static const struct option_refusal no_own = {
     "own", "comes with --since, which is not in this version; allowed are fail, skip, replace"};
 
-static const char *const later[] = {"--since",          "--files-from",
-                                    "--large-method",   "--bwlimit",
-                                    "--encryption-key", "--hash",
-                                    "--custom-time",    "--require",
-                                    "--project",        "--zone",
-                                    "--report",         "--impersonate-service-account",
-                                    "--control",        NULL};
+/* clang-format off */
+static const char *const later[] = {
+    "--since", "--large-method", "--bwlimit", "--encryption-key", "--hash", "--custom-time",
+    "--require", "--project", "--zone", "--report", "--impersonate-service-account", "--control",
+    NULL};
+/* clang-format on */
 
 static const struct option table[] = {
     {OPTION_HEADING, .help = "What is taken:"},
@@ -46,6 +47,12 @@ static const struct option table[] = {
     {OPTION_LIST, "--exclude-from", "FILE",
      "more --exclude patterns, one a line; empty lines and lines that begin with # do not count.",
      PLACE(exclude_files)},
+    {OPTION_STRING, "--files-from", "FILE",
+     "only what this list names, one path a line, as on Windows (D:\\Data\\a.txt) or as in the "
+     "manifest; a folder stands for all below, and excludes still win. What is not found makes "
+     "exit "
+     "code 3.",
+     PLACE(paths_file)},
     {OPTION_SIZE, "--min-size", "SIZE", "leave out smaller files.", PLACE(settings.min_size_bytes),
      .max = UINT64_MAX},
     {OPTION_SIZE, "--max-size", "SIZE", "leave out larger files.", PLACE(settings.max_size_bytes),
@@ -58,6 +65,16 @@ static const struct option table[] = {
      "alternate data streams: auto keeps small ones in the manifest and makes objects of larger "
      "ones; objects makes objects of all; none leaves them out.",
      PLACE(streams), .choices = streams},
+    {OPTION_CHOICE, "--hard-links", "once|copy",
+     "files with several names: once sends the content once, and the other names point to it in "
+     "the "
+     "manifest; copy makes an object for every name. Default: once.",
+     PLACE(hard_links), .choices = hard_links},
+    {OPTION_CHOICE, "--efs", "fail|raw",
+     "encrypted files: fail names them as failed; raw keeps their ciphertext and keys in a form "
+     "that "
+     "can be restored to NTFS, marked so. Default: fail.",
+     PLACE(efs), .choices = efs},
 
     {OPTION_HEADING, .help = "Where it goes:"},
     {OPTION_CHOICE, "--volume-names", "auto|label|number",

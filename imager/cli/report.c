@@ -145,7 +145,10 @@ static void add_shortcoming(struct text *text, const struct run_summary *summary
         text_add(text, " NOT in the bucket");
     } else if (summary->partitions_not_taken > 0) {
         report_add_number(text, summary->partitions_not_taken, "partition was", "partitions were");
-        text_add(text, " NOT taken: no NTFS");
+        text_add(text, " NOT taken: no NTFS, or not found");
+    } else if (summary->paths_not_found > 0) {
+        report_add_number(text, summary->paths_not_found, "path", NULL);
+        text_add(text, " of the list could not be found on the disk");
     } else if (summary->parts_left > 0) {
         report_add_number(text, summary->parts_left, "part", NULL);
         text_add(text, " of large files could not be removed from the bucket");

@@ -33,6 +33,7 @@ void report_json(struct text *text, const struct run_summary *summary, bool dry_
     add_number(text, ",\"names\":", summary->names);
     add_number(text, ",\"bytes\":", summary->bytes);
     add_number(text, ",\"already_present\":", summary->already_present);
+    add_number(text, ",\"paths_not_found\":", summary->paths_not_found);
     add_number(text, ",\"requests\":", summary->requests);
     text_printf(text, ",\"seconds\":%llu.%03u", (unsigned long long)(summary->elapsed_ms / 1000),
                 (unsigned)(summary->elapsed_ms % 1000));

@@ -21,6 +21,12 @@ struct type_rule {
     const char *kind; /* NULL: look at the bytes */
 };
 
+/* Types that say what it is only when the bytes don't. */
+static const struct type_rule last_rules[] = {
+    {"21686148-6449-6e6f-744e-656564454649", DISK_ROLE_SYSTEM, "bios-boot"},
+    {"0657fd6d-a4ab-43c4-84e5-0933c84b4f4f", DISK_ROLE_DATA, "swap"},
+};
+
 static const struct type_rule type_rules[] = {
     {"de94bba4-06d1-4d40-a16a-bfd50179d6ac", DISK_ROLE_RECOVERY, NULL},
     {"c12a7328-f81f-11d2-ba4b-00a0c93ec93b", DISK_ROLE_SYSTEM, NULL},
@@ -32,6 +38,7 @@ static const struct type_rule type_rules[] = {
     {"0xef", DISK_ROLE_SYSTEM, NULL},
 };
 
+static bool is_power_of_two(unsigned value);
 static bool is_vhd(const uint8_t *footer);
 static uint32_t vhd_type(const uint8_t *footer);
 
@@ -82,6 +89,40 @@ bool content_is_ntfs_boot_sector(const uint8_t *sector)
     return memcmp(sector + 3, "NTFS    ", 8) == 0 && sector[510] == 0x55 && sector[511] == 0xAA;
 }
 
+bool content_is_fat_boot_sector(const uint8_t *head, size_t len)
+{
+    if (len < 512 || head[510] != 0x55 || head[511] != 0xAA) {
+        return false;
+    }
+    uint16_t sector_bytes = read_le16(head + 11);
+    uint8_t cluster_sectors = head[13];
+    bool is_fat = sector_bytes >= 512 && sector_bytes <= 4096 && is_power_of_two(sector_bytes) &&
+                  is_power_of_two(cluster_sectors) && read_le16(head + 14) > 0 &&
+                  (head[16] == 1 || head[16] == 2) && (head[21] >= 0xF8 || head[21] == 0xF0) &&
+                  (read_le16(head + 19) > 0 || read_le32(head + 32) > 0);
+    return is_fat || memcmp(head + 3, "EXFAT   ", 8) == 0;
+}
+
+int content_has_mft(struct disk *disk, const uint8_t *head, struct error *err)
+{
+    uint8_t record[4];
+    int8_t coded = (int8_t)head[13]; /* a power of two, or the negative of its exponent */
+    uint64_t cluster_bytes = 0;
+    uint64_t offset = 0;
+
+    if (coded < 0 && coded >= -31) {
+        cluster_bytes = UINT64_C(1) << -coded;
+    } else {
+        cluster_bytes = head[13];
+    }
+    if (mul_overflows(cluster_bytes, read_le16(head + 11), &cluster_bytes) ||
+        mul_overflows(cluster_bytes, read_le64(head + 48), &offset) || offset == 0) {
+        return 0;
+    }
+    int got = layout_try_read(disk, offset, record, sizeof(record), err);
+    return got == 1 ? memcmp(record, "FILE", sizeof(record)) == 0 : got;
+}
+
 bool content_by_type(struct disk_partition *partition, bool has_private_header)
 {
     const char *kind = NULL;
@@ -95,10 +136,23 @@ bool content_by_type(struct disk_partition *partition, bool has_private_header)
     if (strcmp(partition->type, "0x42") == 0 && has_private_header) {
         kind = "ldm";
     }
-    if (kind != NULL) {
-        content_set(partition, kind);
+    if (kind == NULL || (partition->kind != NULL && kind_find(kind)->content != DISK_RESERVED)) {
+        return false; /* that its entry is broken counts more, unless nothing can be lost by it */
     }
-    return kind != NULL;
+    content_set(partition, kind);
+    return true;
+}
+
+void content_by_type_at_last(struct disk_partition *partition)
+{
+    for (size_t i = 0; i < ARRAY_LEN(last_rules); i++) {
+        if (strcasecmp(partition->type, last_rules[i].type) == 0 &&
+            (partition->content == DISK_UNKNOWN || partition->content == DISK_EMPTY ||
+             partition->content == DISK_LOST)) {
+            partition->role = last_rules[i].role;
+            content_set(partition, last_rules[i].kind);
+        }
+    }
 }
 
 const char *content_container(const uint8_t *head, size_t len, const uint8_t *tail)
@@ -129,6 +183,11 @@ bool content_is_private_header(const uint8_t *sector)
 bool content_is_zero(const uint8_t *head, size_t len)
 {
     return len == 0 || (head[0] == 0 && memcmp(head, head + 1, len - 1) == 0);
+}
+
+static bool is_power_of_two(unsigned value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
 }
 
 static bool is_vhd(const uint8_t *footer)

@@ -21,7 +21,7 @@
 
 static int open_path(struct disk *disk, struct error *err);
 static int find_size(struct disk *disk, const struct stat *st, struct error *err);
-static uint32_t guess_sector_bytes(int fd);
+static uint32_t guess_sector_bytes(int fd, uint64_t size_bytes);
 static int read_some(struct disk *disk, uint64_t offset, void *buf, size_t len, ssize_t *ret_count);
 static int fail_read(struct disk *disk, uint64_t offset, int cause, struct error *err);
 static bool reads_nowhere(struct disk *disk);
@@ -175,7 +175,7 @@ static int find_size(struct disk *disk, const struct stat *st, struct error *err
         disk->sector_bytes = (uint32_t)sector_bytes;
     } else if (S_ISREG(st->st_mode)) {
         disk->size_bytes = (uint64_t)st->st_size;
-        disk->sector_bytes = guess_sector_bytes(disk->fd);
+        disk->sector_bytes = guess_sector_bytes(disk->fd, disk->size_bytes);
     } else {
         return error_stop(err, EXIT_STATUS_SOURCE,
                           "%s: is neither a block device nor a file; give a block device such as "
@@ -191,19 +191,27 @@ static int find_size(struct disk *disk, const struct stat *st, struct error *err
     return 0;
 }
 
-/* A GPT stands in the second sector, which tells the sector size of a disk kept in a file. */
-static uint32_t guess_sector_bytes(int fd)
+/* A GPT stands in the second sector and in the last, which tells the sector size of a disk kept in
+ * a file. */
+static uint32_t guess_sector_bytes(int fd, uint64_t size_bytes)
 {
     static const char signature[8] = {'E', 'F', 'I', ' ', 'P', 'A', 'R', 'T'};
+    const struct {
+        uint64_t offset;
+        uint32_t sector_bytes;
+    } places[] = {
+        {SECTOR_BYTES_DEFAULT, SECTOR_BYTES_DEFAULT},
+        {SECTOR_BYTES_LARGE, SECTOR_BYTES_LARGE},
+        {size_bytes - SECTOR_BYTES_DEFAULT, SECTOR_BYTES_DEFAULT},
+        {size_bytes - SECTOR_BYTES_LARGE, SECTOR_BYTES_LARGE},
+    };
     char found[8];
 
-    if (pread(fd, found, sizeof(found), SECTOR_BYTES_DEFAULT) == (ssize_t)sizeof(found) &&
-        memcmp(found, signature, sizeof(found)) == 0) {
-        return SECTOR_BYTES_DEFAULT;
-    }
-    if (pread(fd, found, sizeof(found), SECTOR_BYTES_LARGE) == (ssize_t)sizeof(found) &&
-        memcmp(found, signature, sizeof(found)) == 0) {
-        return SECTOR_BYTES_LARGE;
+    for (size_t i = 0; i < ARRAY_LEN(places) && size_bytes > SECTOR_BYTES_LARGE; i++) {
+        if (pread(fd, found, sizeof(found), (off_t)places[i].offset) == (ssize_t)sizeof(found) &&
+            memcmp(found, signature, sizeof(found)) == 0) {
+            return places[i].sector_bytes;
+        }
     }
     return SECTOR_BYTES_DEFAULT;
 }

@@ -18,7 +18,8 @@ void disk_free(struct disk *disk); /* accepts NULL */
 
 const char *disk_path(const struct disk *disk);
 uint64_t disk_size_bytes(const struct disk *disk);
-/* Logical sector size: of the device, or for a file 512 unless its GPT lies at byte 4096. */
+/* Logical sector size: of the device, or for a file 512 unless its GPT lies at byte 4096,
+ * or its backup in the last 4096 bytes. */
 uint32_t disk_sector_bytes(const struct disk *disk);
 
 /* Exactly `len` bytes at `offset`; any alignment. Thread: any. Fails beyond the end, or on a read
@@ -49,20 +50,21 @@ enum disk_content {
     DISK_DYNAMIC, /* Windows dynamic disk (LDM), MBR type 0x42 or GPT LDM types */
     DISK_STORAGE_SPACES,
     DISK_REFS,
-    DISK_RESERVED,  /* Microsoft reserved partition: holds no files */
+    DISK_RESERVED,  /* cannot hold files: Microsoft reserved, BIOS boot, swap */
     DISK_CONTAINER, /* VHD, VHDX, qcow2, VMDK, packed file instead of a raw image */
     DISK_OTHER,     /* another file system that libblkid names */
     DISK_MEMBER,    /* a part of a RAID, of a volume group, or LUKS */
     DISK_DAMAGED,   /* NTFS by its backup boot sector, but not by the first */
     DISK_EMPTY,     /* all zeros at the start */
     DISK_UNREADABLE,
+    DISK_LOST, /* the table has it, but not where it is: `kind` and `advice` say what is wrong */
 };
 
 /* Why a partition is not taken unless named. */
 enum disk_role { DISK_ROLE_DATA, DISK_ROLE_RECOVERY, DISK_ROLE_SYSTEM };
 
 struct disk_partition {
-    unsigned number; /* as in the table; 0: the bare device is one volume */
+    unsigned number; /* as in the table; 0: the bare device is one volume, or has none (lost) */
     uint64_t offset_bytes;
     uint64_t size_bytes;
     bool beyond_device;    /* ends behind the device's end */
@@ -79,8 +81,9 @@ struct disk_partition {
     char advice[320];      /* what the user can do when it is not NTFS, or "" */
 };
 
-#define DISK_PARTITION_MAX 256 /* more are left out, and a warning says so */
-#define DISK_WARNING_MAX 8
+/* More are left out: one entry of kind "left-out" behind them stands for them all. */
+#define DISK_PARTITION_MAX 256
+#define DISK_WARNING_MAX 12
 
 struct disk_layout {
     char table[16]; /* "gpt", "mbr", "none" */
@@ -89,13 +92,16 @@ struct disk_layout {
     size_t count;
     char warnings[DISK_WARNING_MAX][256]; /* "the first GPT is damaged, its backup was used" */
     size_t warning_count;
-    bool is_full; /* partitions were left out */
-    bool is_cut;  /* the device is shorter than its table says */
+    uint64_t left_out; /* partitions above DISK_PARTITION_MAX; of a chain it may be more */
+    bool is_cut;       /* the device is shorter than its table says */
 };
 
-/* Partition table through libblkid, contents by libblkid and own looks at the first bytes. A bare
- * volume gives one partition with number 0. Errors: STOP_RUN exit 6 only when nothing can be read
- * at all. Release with disk_layout_clear(). */
+/* Our own reading of GPT, MBR and chains of extended partitions (at most 512 links), contents by
+ * own looks at the first bytes and libblkid. Nothing that a table names is passed over: what is
+ * broken is DISK_LOST. A valid table counts more than an old boot sector in sector 0, and what is
+ * left aside is a warning. A bare volume gives one partition with number 0. Errors: STOP_RUN exit 6
+ * only when nothing can be read at all or the device is gone, exit 75 without memory (never
+ * DISK_UNREADABLE for that). Release with disk_layout_clear(). */
 int disk_read_layout(struct disk *disk, struct disk_layout *ret_layout,
                      struct error *err) WARN_UNUSED;
 void disk_layout_clear(struct disk_layout *layout);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Our own look at a GPT, for the cases that libblkid passes over in silence: an image cut off
- * before the disk's end, a missing protective MBR, and whether the first copy is damaged.
+ * A GPT: header, checksums, entries. Read by ourselves: libblkid passes over in silence an image
+ * cut off before the disk's end, a missing protective MBR, a damaged first copy, broken entries.
  */
 #include <string.h>
 
@@ -62,48 +62,84 @@ uint32_t gpt_crc32(const void *bytes, size_t len)
     return ~crc;
 }
 
-bool gpt_parse_entry(const uint8_t *entry, const struct gpt_header *header, uint32_t sector_bytes,
+bool gpt_parse_entry(const uint8_t *entry, uint32_t sector_bytes,
                      struct disk_partition *ret_partition)
 {
     static const uint8_t unused[16];
     uint64_t first = read_le64(entry + 32);
     uint64_t last = read_le64(entry + 40);
 
-    if (memcmp(entry, unused, sizeof(unused)) == 0 || first > last ||
-        first < header->first_usable || last > header->last_usable ||
-        last >= UINT64_MAX / sector_bytes) {
+    if (memcmp(entry, unused, sizeof(unused)) == 0) {
         return false;
     }
-    ret_partition->offset_bytes = first * sector_bytes;
-    ret_partition->size_bytes = (last - first + 1) * sector_bytes;
     gpt_format_guid(entry, ret_partition->type);
     gpt_format_guid(entry + 16, ret_partition->guid);
     copy_name(entry + 56, ret_partition->name, sizeof(ret_partition->name));
+    if (first == 0 || first > last || last >= UINT64_MAX / sector_bytes) {
+        content_set(ret_partition, "impossible");
+    } else {
+        ret_partition->offset_bytes = first * sector_bytes;
+        ret_partition->size_bytes = (last - first + 1) * sector_bytes;
+    }
     return true;
 }
 
-bool gpt_read(struct disk *disk, uint64_t at, struct gpt_header *ret_header, uint8_t **ret_entries)
+int gpt_read(struct disk *disk, uint64_t at, struct gpt *gpt, struct error *err)
 {
     uint8_t sector[GPT_SECTOR_MAX];
-    struct gpt_header header;
     uint32_t sector_bytes = disk->sector_bytes;
     uint64_t offset = 0;
 
-    if (sector_bytes > sizeof(sector) || mul_overflows(at, sector_bytes, &offset) ||
-        disk_read(disk, offset, sector, sector_bytes, NULL) != 0 ||
-        !gpt_parse_header(sector, sector_bytes, at, &header) ||
-        mul_overflows(header.entries_sector, sector_bytes, &offset)) {
-        return false;
+    if (sector_bytes > sizeof(sector) || mul_overflows(at, sector_bytes, &offset)) {
+        return 0;
     }
-    size_t len = (size_t)header.entry_count * header.entry_bytes;
+    int got = layout_try_read(disk, offset, sector, sector_bytes, err);
+    if (got != 1) {
+        return got;
+    }
+    if (!gpt_parse_header(sector, sector_bytes, at, &gpt->header) ||
+        mul_overflows(gpt->header.entries_sector, sector_bytes, &offset)) {
+        return 0;
+    }
+    size_t len = (size_t)gpt->header.entry_count * gpt->header.entry_bytes;
     CLEANUP_FREE uint8_t *entries = malloc(len + 1);
-    if (entries == NULL || disk_read(disk, offset, entries, len, NULL) != 0 ||
-        gpt_crc32(entries, len) != header.entries_crc32) {
-        return false;
+    if (entries == NULL) {
+        return error_memory(err, disk->path);
     }
-    *ret_header = header;
-    *ret_entries = TAKE(entries);
-    return true;
+    got = layout_try_read(disk, offset, entries, len, err);
+    if (got != 1 || gpt_crc32(entries, len) != gpt->header.entries_crc32) {
+        return got < 0 ? -1 : 0;
+    }
+    gpt->entries = TAKE(entries);
+    return 1;
+}
+
+void gpt_list(const struct gpt *gpt, const struct disk *disk, struct disk_layout *layout)
+{
+    const struct gpt_header *header = &gpt->header;
+    bool told = false;
+
+    probe_copy_text(layout->table, sizeof(layout->table), "gpt");
+    probe_copy_text(layout->disk_guid, sizeof(layout->disk_guid), header->guid);
+    for (uint32_t i = 0; i < header->entry_count; i++) {
+        const uint8_t *entry = gpt->entries + (size_t)i * header->entry_bytes;
+        struct disk_partition found = {.number = i + 1};
+        if (!gpt_parse_entry(entry, disk->sector_bytes, &found)) {
+            continue;
+        }
+        struct disk_partition *partition = layout_append(layout);
+        if (partition == NULL) {
+            continue; /* counted */
+        }
+        *partition = found;
+        bool outside = read_le64(entry + 32) < header->first_usable ||
+                       read_le64(entry + 40) > header->last_usable;
+        if (found.kind == NULL && outside && !told) {
+            told = true;
+            layout_warn(layout, "partition %u reaches out of the area that the GPT itself names",
+                        found.number);
+        }
+    }
 }
 
 void gpt_format_guid(const uint8_t guid[16], char out[40])

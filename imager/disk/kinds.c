@@ -38,12 +38,24 @@ static const struct disk_kind kinds[] = {
     {"refs", DISK_REFS, "ReFS",
      "winch reads NTFS only: copy its files to an NTFS volume from Windows"},
     {"reserved", DISK_RESERVED, "Microsoft reserved", HOLDS_NO_FILES},
+    {"bios-boot", DISK_RESERVED, "BIOS boot", HOLDS_NO_FILES},
     {"empty", DISK_EMPTY, "empty", "only zeros where a file system begins: it was never formatted"},
     {"unreadable", DISK_UNREADABLE, "unreadable",
      "its first bytes cannot be read: make a copy of the disk with 'ddrescue' and give winch the "
      "copy"},
     {"beyond", DISK_UNREADABLE, "behind the end",
      "lies behind the end of the device: the image is cut off; copy it again, whole"},
+    {"impossible", DISK_LOST, "impossible entry",
+     "its entry in the partition table has no length or no place: 'testdisk' on a copy of the disk "
+     "may find what it stands for"},
+    {"lost-chain", DISK_LOST, "broken chain",
+     "logical partitions that stand behind this place cannot be found: 'testdisk' on a copy of the "
+     "disk may find them"},
+    {"lost-gpt", DISK_LOST, "GPT, damaged",
+     "its partitions cannot be found: 'gdisk' or 'testdisk' on a copy of the disk may restore "
+     "them"},
+    {"left-out", DISK_LOST, "more partitions",
+     "winch takes 256 partitions of a disk: the others are not read"},
     {"unknown", DISK_UNKNOWN, "unknown",
      "nothing winch knows: if it should be NTFS, both its boot sectors are damaged; 'testdisk' on "
      "a copy of the disk may rebuild them"},
@@ -65,7 +77,8 @@ static const struct disk_kind kinds[] = {
     {"hfsplus", DISK_OTHER, "HFS+", LINUX_FILES},
     {"apfs", DISK_OTHER, "APFS",
      "winch reads NTFS only: copy its files from a Mac, or with 'apfs-fuse'"},
-    {"swap", DISK_OTHER, "Linux swap", HOLDS_NO_FILES},
+    {"swap", DISK_RESERVED, "Linux swap", HOLDS_NO_FILES},
+    {"swsuspend", DISK_RESERVED, "Linux swap, hibernated", HOLDS_NO_FILES},
     {"LVM2_member", DISK_MEMBER, "LVM",
      "a physical volume of LVM: run 'vgchange -ay', and give winch the logical volume that holds "
      "NTFS (/dev/GROUP/NAME)"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The layout of a disk: which table, which partitions, what is on each. Decides between libblkid
- * (probe.c) and our own looks (content.c, gpt.c).
+ * The layout of a disk: the partitions that table.c finds, and what is on each, by our own looks at
+ * the first bytes (content.c) and libblkid (probe.c).
  */
 #include <stdarg.h>
 #include <string.h>
@@ -11,16 +11,17 @@
 #define VHD_FOOTER_BYTES 512
 #define HEAD_PIECE_BYTES 512
 
-static int read_table(struct disk *disk, const uint8_t *head, size_t len,
-                      struct disk_layout *layout, struct error *err);
-static bool use_own_gpt(struct disk *disk, uint64_t at, struct disk_layout *layout);
-static void warn_about_gpt(struct disk *disk, struct disk_layout *layout);
+static int find_all(struct disk *disk, const uint8_t *head, size_t len, struct disk_layout *layout,
+                    struct error *err);
+static void add_left_out(struct disk_layout *layout);
 static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes);
-static void prefer_bare_volume(struct disk *disk, struct disk_layout *layout);
-static void look_at_all(struct disk *disk, struct disk_layout *layout);
-static void look_at_content(struct disk *disk, struct disk_partition *partition);
-static bool has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition);
-static bool has_private_header(struct disk *disk);
+static int prefer_bare_volume(struct disk *disk, struct disk_layout *layout, struct error *err);
+static int look_at_all(struct disk *disk, struct disk_layout *layout, struct error *err);
+static int look_at_content(struct disk *disk, struct disk_partition *partition, struct error *err);
+static int look_behind_head(struct disk *disk, struct disk_partition *partition, struct error *err);
+static int has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition,
+                                  struct error *err);
+static int has_private_header(struct disk *disk, struct error *err);
 static int read_head(struct disk *disk, uint64_t offset, uint8_t *head, size_t len,
                      bool *ret_first_good, bool *ret_all_good, struct error *err);
 
@@ -30,47 +31,71 @@ int disk_read_layout(struct disk *disk, struct disk_layout *ret_layout, struct e
         disk->size_bytes < CONTENT_HEAD_BYTES ? (size_t)disk->size_bytes : CONTENT_HEAD_BYTES;
     CLEANUP_FREE uint8_t *head = calloc(1, CONTENT_HEAD_BYTES);
     CLEANUP(disk_layout_clear) struct disk_layout layout = {0};
-    uint8_t tail[VHD_FOOTER_BYTES];
-    bool has_tail = disk->size_bytes > sizeof(tail) &&
-                    disk_read(disk, disk->size_bytes - sizeof(tail), tail, sizeof(tail), NULL) == 0;
+    struct error cause = {0};
+    bool first_good = false;
+    bool all_good = false;
 
-    layout.partitions = calloc(DISK_PARTITION_MAX, sizeof(*layout.partitions));
+    /* One more, which stands for all that are left out. */
+    layout.partitions = calloc(DISK_PARTITION_MAX + 1, sizeof(*layout.partitions));
     if (head == NULL || layout.partitions == NULL) {
         return error_memory(err, disk->path);
     }
-    bool first_good = false;
-    bool all_good = false;
-    if (read_head(disk, 0, head, len, &first_good, &all_good, err) != 0) {
-        (void)error_add(err, "partition table");
+    if (read_head(disk, 0, head, len, &first_good, &all_good, &cause) != 0) {
+        (void)error_add(&cause, "partition table");
+        if (cause.kind == ERROR_FAIL_ENTRY) {
+            cause.kind = ERROR_STOP_RUN;
+            cause.exit_status = EXIT_STATUS_SOURCE;
+        }
         if (err != NULL) {
-            err->kind = ERROR_STOP_RUN;
-            err->exit_status = EXIT_STATUS_SOURCE;
+            *err = cause;
         }
         return -1;
     }
-    const char *container = content_container(head, len, has_tail ? tail : NULL);
-    if (container != NULL) {
-        add_bare_volume(&layout, disk->size_bytes);
-        content_set_container(&layout.partitions[0], container, disk->path);
-    } else {
-        if (read_table(disk, head, len, &layout, err) != 0) {
-            return -1;
-        }
-        bool is_fixed_vhd = has_tail && content_is_fixed_vhd(tail);
-        if (is_fixed_vhd) {
-            layout_warn(&layout, "a fixed VHD: the raw disk before its footer is read");
-        }
-        if (layout.table[0] == '\0') {
-            add_bare_volume(&layout, disk->size_bytes - (is_fixed_vhd ? sizeof(tail) : 0));
-        }
-        look_at_all(disk, &layout);
-        if (layout.count == 0) {
-            prefer_bare_volume(disk, &layout);
-        }
-        table_check(disk, head, len, &layout);
+    if (find_all(disk, head, len, &layout, err) != 0) {
+        return -1;
     }
+    add_left_out(&layout);
     *ret_layout = layout;
     layout = (struct disk_layout){0};
+    return 0;
+}
+
+/* Container, table or bare volume, and what stands in each. */
+static int find_all(struct disk *disk, const uint8_t *head, size_t len, struct disk_layout *layout,
+                    struct error *err)
+{
+    uint8_t tail[VHD_FOOTER_BYTES];
+    uint64_t size_bytes = disk->size_bytes;
+    int got = size_bytes <= sizeof(tail)
+                  ? 0
+                  : layout_try_read(disk, size_bytes - sizeof(tail), tail, sizeof(tail), err);
+    if (got < 0) {
+        return -1;
+    }
+    const char *container = content_container(head, len, got == 1 ? tail : NULL);
+    if (container != NULL) {
+        add_bare_volume(layout, size_bytes);
+        content_set_container(&layout->partitions[0], container, disk->path);
+        return 0;
+    }
+    if (got == 1 && content_is_fixed_vhd(tail)) {
+        layout_warn(layout, "a fixed VHD: the raw disk before its footer is read");
+        size_bytes -= sizeof(tail);
+    }
+    if (table_read(disk, head, len, size_bytes, layout, err) != 0) {
+        return error_add(err, "%s", disk->path);
+    }
+    if (layout->table[0] == '\0') {
+        add_bare_volume(layout, size_bytes);
+    }
+    if (look_at_all(disk, layout, err) != 0) {
+        return -1;
+    }
+    if (layout->count == 0 && strcmp(layout->table, "mbr") == 0 &&
+        prefer_bare_volume(disk, layout, err) != 0) {
+        return -1;
+    }
+    table_check(disk, head, len, layout);
     return 0;
 }
 
@@ -83,16 +108,22 @@ void disk_layout_clear(struct disk_layout *layout)
 struct disk_partition *layout_append(struct disk_layout *layout)
 {
     if (layout->count >= DISK_PARTITION_MAX) {
-        if (!layout->is_full) {
-            layout_warn(layout, "more than %d partitions: the others are left out",
-                        DISK_PARTITION_MAX);
-        }
-        layout->is_full = true;
+        layout->left_out++;
         return NULL;
     }
     struct disk_partition *partition = &layout->partitions[layout->count++];
     *partition = (struct disk_partition){0};
     return partition;
+}
+
+static void add_left_out(struct disk_layout *layout)
+{
+    if (layout->left_out > 0) {
+        layout_warn(layout, "more than %d partitions: the others are left out", DISK_PARTITION_MAX);
+        struct disk_partition *rest = &layout->partitions[layout->count++];
+        *rest = (struct disk_partition){0};
+        content_set(rest, "left-out");
+    }
 }
 
 void layout_warn(struct disk_layout *layout, const char *format, ...)
@@ -107,87 +138,20 @@ void layout_warn(struct disk_layout *layout, const char *format, ...)
     }
 }
 
-/* Leaves layout->table empty when there is none. */
-static int read_table(struct disk *disk, const uint8_t *head, size_t len,
-                      struct disk_layout *layout, struct error *err)
+int layout_try_read(struct disk *disk, uint64_t offset, void *buf, size_t len, struct error *err)
 {
-    struct disk_partition bare = {0};
+    struct error cause = {0};
 
-    /* A boot sector ends with the same two bytes as a partition table, so it is looked at first. It
-     * may be left over from before the disk was partitioned: behind one that counts there is more
-     * boot code and no GPT. */
-    if (content_recognise(head, len, &bare)) {
-        (void)use_own_gpt(disk, 1, layout); /* without one it is a bare volume */
+    if (disk_read(disk, offset, buf, len, &cause) == 0) {
+        return 1;
+    }
+    if (cause.kind == ERROR_FAIL_ENTRY) {
         return 0;
     }
-    if (probe_table(disk, layout, err) != 0) {
-        return error_add(err, "%s", disk->path);
+    if (err != NULL) {
+        *err = cause;
     }
-    if (strcmp(layout->table, "gpt") == 0) {
-        warn_about_gpt(disk, layout);
-        return 0;
-    }
-    if (layout->table[0] != '\0') {
-        return 0;
-    }
-    /* libblkid says nothing about a GPT that is larger than the device or lacks its MBR. */
-    if (use_own_gpt(disk, 1, layout)) {
-        return 0;
-    }
-    uint64_t sectors = disk->size_bytes / disk->sector_bytes;
-    if (sectors > 2 && use_own_gpt(disk, sectors - 1, layout)) {
-        layout_warn(layout, "the first GPT is damaged, its backup was used");
-        return 0;
-    }
-    if (table_is_protective(head, len)) {
-        layout_warn(layout, "both GPTs are damaged: their partitions cannot be found; 'gdisk' or "
-                            "'testdisk' on a copy of the disk may restore them");
-    }
-    return 0;
-}
-
-static bool use_own_gpt(struct disk *disk, uint64_t at, struct disk_layout *layout)
-{
-    struct gpt_header header;
-    CLEANUP_FREE uint8_t *entries = NULL;
-
-    if (!gpt_read(disk, at, &header, &entries)) {
-        return false;
-    }
-    probe_copy_text(layout->table, sizeof(layout->table), "gpt");
-    probe_copy_text(layout->disk_guid, sizeof(layout->disk_guid), header.guid);
-    for (uint32_t i = 0; i < header.entry_count; i++) {
-        struct disk_partition found = {.number = i + 1};
-        if (gpt_parse_entry(entries + (size_t)i * header.entry_bytes, &header, disk->sector_bytes,
-                            &found)) {
-            struct disk_partition *partition = layout_append(layout);
-            if (partition == NULL) {
-                break;
-            }
-            *partition = found;
-        }
-    }
-    uint64_t end = header.other_sector > at ? header.other_sector : at;
-    if (end >= disk->size_bytes / disk->sector_bytes && end < UINT64_MAX / disk->sector_bytes) {
-        layout->is_cut = true;
-        layout_warn(layout,
-                    "the GPT was made for a disk of %llu bytes, but only %llu are here: the image "
-                    "or the device is cut off",
-                    (unsigned long long)((end + 1) * disk->sector_bytes),
-                    (unsigned long long)disk->size_bytes);
-    }
-    return true;
-}
-
-/* libblkid falls back to the backup without saying so. */
-static void warn_about_gpt(struct disk *disk, struct disk_layout *layout)
-{
-    struct gpt_header header;
-    CLEANUP_FREE uint8_t *entries = NULL;
-
-    if (!gpt_read(disk, 1, &header, &entries)) {
-        layout_warn(layout, "the first GPT is damaged, its backup was used");
-    }
+    return -1;
 }
 
 static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes)
@@ -197,22 +161,28 @@ static void add_bare_volume(struct disk_layout *layout, uint64_t size_bytes)
     partition->size_bytes = size_bytes;
 }
 
-/* A boot sector ends like an MBR, and libblkid takes some for a table without partitions. */
-static void prefer_bare_volume(struct disk *disk, struct disk_layout *layout)
+/* An MBR without partitions may be the boot sector of a file system that only libblkid knows. */
+static int prefer_bare_volume(struct disk *disk, struct disk_layout *layout, struct error *err)
 {
     struct disk_partition bare = {.size_bytes = disk->size_bytes};
 
-    look_at_content(disk, &bare);
+    if (look_at_content(disk, &bare, err) != 0) {
+        return -1;
+    }
     if (bare.content != DISK_UNKNOWN && bare.content != DISK_EMPTY) {
         add_bare_volume(layout, disk->size_bytes);
         layout->partitions[0] = bare;
     }
+    return 0;
 }
 
-static void look_at_all(struct disk *disk, struct disk_layout *layout)
+static int look_at_all(struct disk *disk, struct disk_layout *layout, struct error *err)
 {
-    bool dynamic = has_private_header(disk);
+    int dynamic = has_private_header(disk, err);
 
+    if (dynamic < 0) {
+        return -1;
+    }
     for (size_t i = 0; i < layout->count; i++) {
         struct disk_partition *partition = &layout->partitions[i];
         uint64_t end = 0;
@@ -221,72 +191,91 @@ static void look_at_all(struct disk *disk, struct disk_layout *layout)
         if (partition->beyond_device) {
             partition->beyond_bytes = (overflows ? UINT64_MAX : end) - disk->size_bytes;
         }
-        if (!content_by_type(partition, dynamic)) {
-            look_at_content(disk, partition);
+        bool known = content_by_type(partition, dynamic == 1);
+        if (!known && partition->kind == NULL && look_at_content(disk, partition, err) != 0) {
+            return -1;
         }
+        content_by_type_at_last(partition);
     }
+    return 0;
 }
 
-static void look_at_content(struct disk *disk, struct disk_partition *partition)
+static int look_at_content(struct disk *disk, struct disk_partition *partition, struct error *err)
 {
     uint64_t room =
         partition->offset_bytes < disk->size_bytes ? disk->size_bytes - partition->offset_bytes : 0;
     uint64_t size = partition->size_bytes < room ? partition->size_bytes : room;
     size_t len = size < CONTENT_HEAD_BYTES ? (size_t)size : CONTENT_HEAD_BYTES;
-    CLEANUP_FREE uint8_t *head = calloc(1, CONTENT_HEAD_BYTES);
     bool first_good = false;
     bool all_good = false;
+    struct error cause = {0};
 
     if (len == 0) {
         content_set(partition, "beyond");
-        return;
+        return 0;
     }
-    if (head == NULL ||
-        read_head(disk, partition->offset_bytes, head, len, &first_good, &all_good, NULL) != 0) {
+    CLEANUP_FREE uint8_t *head = calloc(1, CONTENT_HEAD_BYTES);
+    if (head == NULL) {
+        return error_memory(err, disk->path);
+    }
+    if (read_head(disk, partition->offset_bytes, head, len, &first_good, &all_good, &cause) != 0) {
+        if (cause.kind != ERROR_FAIL_ENTRY) {
+            if (err != NULL) {
+                *err = cause;
+            }
+            return -1;
+        }
         content_set(partition, "unreadable");
-        return;
+        return 0;
     }
     if (first_good && content_recognise(head, len, partition)) {
-        if (partition->content == DISK_NTFS) {
-            (void)probe_content(disk, partition); /* for the label, which may be missing */
-        }
-        return;
+        /* For the label, which may be missing. */
+        return partition->content == DISK_NTFS && probe_content(disk, partition, err) < 0 ? -1 : 0;
     }
-    if (first_good && probe_content(disk, partition)) {
-        return;
+    int found = first_good ? probe_content(disk, partition, err) : 0;
+    if (found == 0) {
+        found = look_behind_head(disk, partition, err);
     }
-    if (has_backup_boot_sector(disk, partition)) {
+    if (found == 0) {
+        bool zero = first_good && all_good && content_is_zero(head, len);
+        content_set(partition, !first_good ? "unreadable" : zero ? "empty" : "unknown");
+    }
+    return found < 0 ? -1 : 0;
+}
+
+/* 1: something was found. */
+static int look_behind_head(struct disk *disk, struct disk_partition *partition, struct error *err)
+{
+    int found = has_backup_boot_sector(disk, partition, err);
+
+    if (found == 1) {
         content_set(partition, "ntfs-damaged");
-        return;
     }
-    if (!first_good) {
-        content_set(partition, "unreadable");
-        return;
-    }
-    content_set(partition, all_good && content_is_zero(head, len) ? "empty" : "unknown");
+    return found;
 }
 
 /* NTFS keeps one in the last sector of its partition. A volume that was formatted anew with another
  * file system may have it still, so that libblkid is asked first. */
-static bool has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition)
+static int has_backup_boot_sector(struct disk *disk, const struct disk_partition *partition,
+                                  struct error *err)
 {
     uint8_t sector[512];
     uint64_t sector_bytes = disk->sector_bytes;
 
     if (partition->beyond_device || partition->size_bytes < 2 * sector_bytes) {
-        return false;
+        return 0;
     }
     uint64_t last = partition->offset_bytes + partition->size_bytes - sector_bytes;
-    return disk_read(disk, last, sector, sizeof(sector), NULL) == 0 &&
-           content_is_ntfs_boot_sector(sector);
+    int got = layout_try_read(disk, last, sector, sizeof(sector), err);
+    return got == 1 ? content_is_ntfs_boot_sector(sector) : got;
 }
 
-static bool has_private_header(struct disk *disk)
+static int has_private_header(struct disk *disk, struct error *err)
 {
     uint8_t sector[512];
+    int got = layout_try_read(disk, CONTENT_PRIVATE_HEADER_OFFSET, sector, sizeof(sector), err);
 
-    return disk_read(disk, CONTENT_PRIVATE_HEADER_OFFSET, sector, sizeof(sector), NULL) == 0 &&
-           content_is_private_header(sector);
+    return got == 1 ? content_is_private_header(sector) : got;
 }
 
 /* The first bytes of the disk or of a partition. One bad sector there must not hide the rest: what

@@ -27,7 +27,8 @@ static int decide_entry(struct build *build, struct error *err);
 static int look_around(struct build *build, struct plan_surroundings *around);
 static void count_entry(struct build *build, enum plan_code code, bool orphan);
 static int decide_streams(struct build *build, enum plan_code code, struct error *err);
-static int add_task(struct build *build, size_t stream, struct error *err);
+static int add_task(struct build *build, size_t stream, unsigned name, struct error *err);
+static int add_copies(struct build *build, size_t stream, struct error *err);
 static int give_name(struct build *build, struct plan_task *task, uint64_t *ret_hash,
                      struct error *err);
 static void count_task(struct plan_totals *totals, const struct plan_task *task);
@@ -49,6 +50,9 @@ int plan_decide_all(struct plan *plan, struct error *err)
         if (result == 0) {
             result = decide_entry(&build, err);
         }
+    }
+    if (result == 0 && plan->rules.paths != NULL && plan_paths_failed(plan->rules.paths)) {
+        result = error_memory(err, "the list of paths");
     }
     catalog_view_clear(&build.view);
     plan_unique_clear(&build.unique);
@@ -95,7 +99,8 @@ static int look_around(struct build *build, struct plan_surroundings *around)
             *around = found;
         }
         name++;
-        if (taken || name >= build->name_count) {
+        /* A list marks what it meets, so all names are looked at. */
+        if (name >= build->name_count || (taken && build->plan->rules.paths == NULL)) {
             break;
         }
     }
@@ -120,24 +125,46 @@ static void count_entry(struct build *build, enum plan_code code, bool orphan)
 
 static int decide_streams(struct build *build, enum plan_code code, struct error *err)
 {
+    const struct plan *plan = build->plan;
     const struct volume_entry *entry = &build->view.entry;
+    size_t copied = entry->stream_count;
     for (size_t i = 0; i < entry->stream_count; i++) {
-        enum plan_code own = plan_decide_stream(build->plan, code, entry, i);
+        enum plan_code own = plan_decide_stream(plan, code, entry, i);
         enum plan_state state = plan_decision_of(own).state;
         if (state == PLAN_FAILED) {
             build->plan->totals.streams_failed++;
         }
-        if (state == PLAN_SEND && add_task(build, i, err) != 0) {
+        if (state == PLAN_SEND && add_task(build, i, 0, err) != 0) {
+            return -1;
+        }
+        copied = state == PLAN_SEND && entry->streams[i].name_len == 0 ? i : copied;
+    }
+    bool is_copied = plan->hard_links == PLAN_HARD_LINKS_COPY && copied < entry->stream_count;
+    return is_copied ? add_copies(build, copied, err) : 0;
+}
+
+/* The other names, each by the rules for itself. */
+static int add_copies(struct build *build, size_t stream, struct error *err)
+{
+    const struct plan_place *place = &build->namer->place;
+    for (unsigned name = 1; name < build->name_count && name <= UINT16_MAX; name++) {
+        if (plan_namer_locate(build->namer, build->view.index, name) != 0) {
+            return error_memory(err, "the plan");
+        }
+        bool taken =
+            place->root != CATALOG_SYSTEM && place->exclusion == PLAN_TAKEN && place->included;
+        if (taken && add_task(build, stream, name, err) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
-static int add_task(struct build *build, size_t stream, struct error *err)
+static int add_task(struct build *build, size_t stream, unsigned name, struct error *err)
 {
     struct plan *plan = build->plan;
     struct plan_task task = plan_task_of(plan, build->view.index, &build->view.entry, stream);
+    task.name = (uint16_t)name;
     uint64_t name_hash = 0;
     if (task.way != PLAN_INLINE && give_name(build, &task, &name_hash, err) != 0) {
         return -1;
@@ -185,6 +212,7 @@ static void count_task(struct plan_totals *totals, const struct plan_task *task)
 {
     totals->tasks++;
     totals->bytes += task->size_bytes;
+    totals->raw += task->raw ? 1 : 0;
     totals->requests += plan_task_requests(task);
     switch ((enum plan_way)task->way) {
     case PLAN_INLINE:
@@ -214,7 +242,7 @@ static void add_checksum(struct build *build, const struct plan_task *task, uint
         .stream = task->stream,
         .way = task->way,
         .flags = (uint8_t)((task->through_reader ? 1 : 0) | (task->resident ? 2 : 0) |
-                           (task->contiguous ? 4 : 0)),
+                           (task->contiguous ? 4 : 0) | (task->raw ? 8 : 0)),
         .rename_round = task->rename_round,
     };
     build->plan->checksum = crc32c_update(build->plan->checksum, &item, sizeof(item));

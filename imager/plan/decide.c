@@ -17,7 +17,8 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
     [PLAN_CODE_SYSTEM] = {PLAN_EXCLUDED, REASON_SYSTEM, "part of the file system itself"},
     [PLAN_CODE_LEFT_BY_DEFAULT] = {PLAN_EXCLUDED, REASON_EXCLUDED, "left out by default"},
     [PLAN_CODE_LEFT_BY_PATTERN] = {PLAN_EXCLUDED, REASON_EXCLUDED, "matches an --exclude"},
-    [PLAN_CODE_NOT_INCLUDED] = {PLAN_EXCLUDED, REASON_EXCLUDED, "matches no --include"},
+    [PLAN_CODE_NOT_INCLUDED] = {PLAN_EXCLUDED, REASON_EXCLUDED,
+                                "matches no --include, or is not on the list of --files-from"},
     [PLAN_CODE_OTHER_SIZE] = {PLAN_EXCLUDED, REASON_EXCLUDED,
                               "smaller than --min-size or larger than --max-size"},
     [PLAN_CODE_NO_STREAMS] = {PLAN_EXCLUDED, REASON_EXCLUDED,
@@ -52,6 +53,11 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
                            "a reparse point of a kind that is not known, whose content is not, or "
                            "not wholly, here"},
     [PLAN_CODE_EFS] = {PLAN_FAILED, REASON_EFS, "encrypted by Windows (EFS)"},
+    [PLAN_CODE_EFS_RAW] = {PLAN_SEND, NULL, NULL},
+    [PLAN_CODE_EFS_TORN] = {PLAN_FAILED, REASON_EFS,
+                            "encrypted by Windows (EFS), and not to be had as ciphertext: it has "
+                            "holes, an end that was never written, damaged extents, or no key "
+                            "data"},
     [PLAN_CODE_TOO_LARGE] = {PLAN_FAILED, REASON_TOO_LARGE,
                              "larger than 5 TiB, the most that an object can hold"},
     /* The catalog has a sentence for each. */
@@ -76,8 +82,12 @@ static enum plan_code decide_tagged(const struct plan *plan, const struct volume
                                     const struct volume_stream *unnamed);
 static enum plan_code decide_wof(const struct volume_entry *entry,
                                  const struct volume_stream *unnamed);
-static enum plan_code decide_data(const struct volume_stream *stream);
-static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
+static enum plan_code decide_data(const struct plan *plan, const struct volume_entry *entry,
+                                  const struct volume_stream *stream);
+static enum plan_code decide_encrypted(const struct plan *plan, const struct volume_entry *entry,
+                                       const struct volume_stream *stream);
+static enum plan_code decide_unnamed(const struct plan *plan, enum plan_code code,
+                                     const struct volume_entry *entry,
                                      const struct volume_stream *stream);
 
 enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_entry *entry,
@@ -119,7 +129,7 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
     }
     enum plan_code code = decide_tagged(plan, entry, unnamed);
     if (code == PLAN_CODE_SEND) {
-        code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(unnamed);
+        code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(plan, entry, unnamed);
     }
     bool is_sent = decisions[code].state == PLAN_SEND;
     return is_sent && entry->crossed_value != NULL ? PLAN_CODE_CROSSED_VALUE : code;
@@ -137,7 +147,7 @@ enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
         return PLAN_CODE_TOO_MANY_STREAMS;
     }
     if (data->name_len == 0) {
-        return decide_unnamed(code, entry, data);
+        return decide_unnamed(plan, code, entry, data);
     }
     if (plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
         data == volume_wof_stream(entry) && !is_directory(entry)) {
@@ -147,7 +157,8 @@ enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
     if (plan->streams == PLAN_STREAMS_NONE) {
         return PLAN_CODE_NO_STREAMS;
     }
-    return code == PLAN_CODE_DIRECTORY_BARE ? PLAN_CODE_NOT_INCLUDED : decide_data(data);
+    return code == PLAN_CODE_DIRECTORY_BARE ? PLAN_CODE_NOT_INCLUDED
+                                            : decide_data(plan, entry, data);
 }
 
 struct plan_decision plan_decision_of(enum plan_code code)
@@ -290,10 +301,11 @@ static enum plan_code decide_wof(const struct volume_entry *entry,
     return unnamed->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_WOF;
 }
 
-static enum plan_code decide_data(const struct volume_stream *stream)
+static enum plan_code decide_data(const struct plan *plan, const struct volume_entry *entry,
+                                  const struct volume_stream *stream)
 {
     if (stream->form == VOLUME_EFS || (stream->attribute_flags & ATTRIBUTE_FLAG_ENCRYPTED) != 0) {
-        return PLAN_CODE_EFS;
+        return decide_encrypted(plan, entry, stream);
     }
     if (is_lost(stream)) {
         return PLAN_CODE_LOST_DATA;
@@ -304,8 +316,29 @@ static enum plan_code decide_data(const struct volume_stream *stream)
     return stream->size_bytes > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_SEND;
 }
 
+/* Ciphertext that looks like content must never pass for it: only when that is asked for, and in a
+ * form of its own. */
+static enum plan_code decide_encrypted(const struct plan *plan, const struct volume_entry *entry,
+                                       const struct volume_stream *stream)
+{
+    if (!plan->efs_raw) {
+        return PLAN_CODE_EFS;
+    }
+    if (is_lost(stream)) {
+        return PLAN_CODE_LOST_DATA;
+    }
+    if (stream->crossed != NULL) {
+        return PLAN_CODE_CROSSED_DATA;
+    }
+    if (!volume_efs_is_whole(entry, stream, (uint32_t)plan->cluster_bytes)) {
+        return PLAN_CODE_EFS_TORN;
+    }
+    return volume_efs_raw_bytes(stream) > PLAN_OBJECT_MAX ? PLAN_CODE_TOO_LARGE : PLAN_CODE_EFS_RAW;
+}
+
 /* Folders and links may carry an empty one. */
-static enum plan_code decide_unnamed(enum plan_code code, const struct volume_entry *entry,
+static enum plan_code decide_unnamed(const struct plan *plan, enum plan_code code,
+                                     const struct volume_entry *entry,
                                      const struct volume_stream *stream)
 {
     if (is_directory(entry)) {
@@ -314,5 +347,5 @@ static enum plan_code decide_unnamed(enum plan_code code, const struct volume_en
     }
     bool is_link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
     bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
-    return is_sent ? decide_data(stream) : code;
+    return is_sent ? decide_data(plan, entry, stream) : code;
 }

@@ -39,7 +39,9 @@ void plan_place_append(struct plan_namer *namer, const struct catalog_name *name
 {
     struct plan_place *place = &namer->place;
     struct plan_component *component = &namer->component;
-    plan_escape_le(name->units_le, name->len, place->in_tree && place->depth == 0, component);
+    unsigned where = (place->in_tree && place->depth == 0 ? PLAN_ESCAPE_FIRST : 0) |
+                     (directory ? 0 : PLAN_ESCAPE_LAST);
+    plan_escape_le(name->units_le, name->len, where, component);
     if (place->path.len > 0) {
         text_add_char(&place->path, '/');
     }
@@ -60,8 +62,9 @@ void plan_place_append(struct plan_namer *namer, const struct catalog_name *name
         place->exclusion =
             plan_rules_exclude(rules, path, place->path.len, place->component, directory);
     }
-    place->included = place->included ||
-                      plan_rules_include(rules, path, place->path.len, place->component, directory);
+    /* Asked in any case: a list marks what it meets. */
+    bool included = plan_rules_include(rules, path, place->path.len, place->component, directory);
+    place->included = place->included || included;
 }
 
 bool plan_place_enter(struct plan_namer *namer, uint64_t parent_ref)

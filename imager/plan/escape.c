@@ -13,12 +13,13 @@ static const uint16_t reserved_start[] = {'.', 'W', 'I', 'N', 'C', 'H'};
 
 static bool is_plain(uint16_t unit);
 static bool is_special_whole(const uint16_t *units, size_t count, bool first);
+static size_t find_generation(const uint16_t *units, size_t count);
 static bool looks_escaped(const uint16_t *units, size_t count);
 static bool is_hex(uint16_t unit);
 static void put_escape(struct plan_component *ret, uint16_t unit);
 static size_t put_other(const uint16_t *units, size_t count, size_t at, struct plan_component *ret);
 
-void plan_escape(const uint16_t *units, size_t count, bool first, struct plan_component *ret)
+void plan_escape(const uint16_t *units, size_t count, unsigned where, struct plan_component *ret)
 {
     ret->len = 0;
     ret->changed = false;
@@ -33,12 +34,15 @@ void plan_escape(const uint16_t *units, size_t count, bool first, struct plan_co
         return;
     }
     size_t at = 0;
-    if (units[0] == '.' && is_special_whole(units, count, first)) {
+    if (units[0] == '.' && is_special_whole(units, count, (where & PLAN_ESCAPE_FIRST) != 0)) {
         put_escape(ret, units[0]);
         at = 1;
     }
+    size_t mark = (where & PLAN_ESCAPE_LAST) != 0 ? find_generation(units, count) : count;
     while (at < count) {
-        if (is_plain(units[at])) {
+        if (at == mark) {
+            put_escape(ret, units[at++]);
+        } else if (is_plain(units[at])) {
             ret->bytes[ret->len++] = (char)units[at++];
         } else {
             at = put_other(units, count, at, ret);
@@ -46,7 +50,8 @@ void plan_escape(const uint16_t *units, size_t count, bool first, struct plan_co
     }
 }
 
-void plan_escape_le(const uint8_t *units_le, size_t count, bool first, struct plan_component *ret)
+void plan_escape_le(const uint8_t *units_le, size_t count, unsigned where,
+                    struct plan_component *ret)
 {
     uint16_t units[PLAN_NAME_UNITS_MAX];
     if (count > PLAN_NAME_UNITS_MAX) {
@@ -55,7 +60,7 @@ void plan_escape_le(const uint8_t *units_le, size_t count, bool first, struct pl
     for (size_t i = 0; i < count; i++) {
         units[i] = read_le16(units_le + 2 * i);
     }
-    plan_escape(units, count, first, ret);
+    plan_escape(units, count, where, ret);
 }
 
 static bool is_plain(uint16_t unit)
@@ -78,6 +83,17 @@ static bool is_special_whole(const uint16_t *units, size_t count, bool first)
         }
     }
     return true;
+}
+
+/* Where "#DIGITS" begins at the end, else `count`: gcloud storage and gsutil would fetch another
+ * object, or none. */
+static size_t find_generation(const uint16_t *units, size_t count)
+{
+    size_t at = count;
+    while (at > 0 && units[at - 1] >= '0' && units[at - 1] <= '9') {
+        at--;
+    }
+    return at > 0 && at < count && units[at - 1] == '#' ? at - 1 : count;
 }
 
 static bool looks_escaped(const uint16_t *units, size_t count)

@@ -16,9 +16,16 @@ struct plan_component {
     bool exact;   /* unescaping gives the name back */
 };
 
-/* `count` at most PLAN_NAME_UNITS_MAX. `first`: it stands where ".winch" would be ours. */
-void plan_escape(const uint16_t *units, size_t count, bool first, struct plan_component *ret);
+/* Where in an object name the component stands. */
+enum {
+    PLAN_ESCAPE_FIRST = 1, /* where ".winch" would be ours */
+    PLAN_ESCAPE_LAST = 2,  /* at the end, where tools take "#DIGITS" for a generation */
+};
+
+/* `count` at most PLAN_NAME_UNITS_MAX; `where` of the bits above. */
+void plan_escape(const uint16_t *units, size_t count, unsigned where, struct plan_component *ret);
 /* The same from units as they lie in the catalog. */
-void plan_escape_le(const uint8_t *units_le, size_t count, bool first, struct plan_component *ret);
+void plan_escape_le(const uint8_t *units_le, size_t count, unsigned where,
+                    struct plan_component *ret);
 
 #endif

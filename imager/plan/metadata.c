@@ -10,13 +10,15 @@
 void plan_metadata(const struct plan *plan, const struct plan_task *task,
                    const struct catalog_view *view, struct text *text)
 {
-    (void)task; /* all streams of a file carry the times of the file */
-    const struct volume_entry *entry = &view->entry;
+    const struct volume_entry *entry = &view->entry; /* its streams carry its times */
     text_add_char(text, '{');
     if (entry->has_standard) {
         int64_t seconds = (int64_t)(entry->modified / TICKS_PER_SECOND) - SECONDS_1601_TO_1970;
         text_printf(text, "\"goog-reserved-file-mtime\":\"%lld\",\"winch-mtime\":\"%llu\",",
                     (long long)seconds, (unsigned long long)entry->modified);
+    }
+    if (task->raw) {
+        text_add(text, "\"winch-form\":\"efs-raw\",");
     }
     text_printf(text,
                 "\"winch-record\":\"%llu-%u\",\"winch-run\":", (unsigned long long)entry->record,

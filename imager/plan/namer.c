@@ -111,7 +111,7 @@ static void locate_unnamed(struct plan_namer *namer, uint32_t entry)
     place->in_tree = false;
     place->exact = false;
     place->root = record < PLAN_SYSTEM_RECORDS ? CATALOG_SYSTEM : CATALOG_ORPHAN;
-    place->included = namer->plan->rules.include_count == 0;
+    place->included = plan_rules_all(&namer->plan->rules);
     text_printf(&place->path, ".winch/orphans/unnamed/%llu-%u", (unsigned long long)record,
                 (unsigned)catalog_sequence(catalog, entry));
 }

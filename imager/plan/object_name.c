@@ -24,7 +24,7 @@ const char *plan_object_name(struct plan_namer *namer, const struct plan_task *t
         .rename_round = task->rename_round,
     };
     bool changed;
-    if (plan_namer_locate(namer, task->entry, 0) != 0 ||
+    if (plan_namer_locate(namer, task->entry, task->name) != 0 ||
         plan_object_name_make(namer, &naming, &changed) != 0) {
         return NULL;
     }
@@ -52,7 +52,7 @@ int plan_object_name_make(struct plan_namer *namer, const struct plan_naming *na
     text_add_bytes(object, text_str(&place->path), place->path.len);
     if (naming->data->name_len > 0) {
         struct plan_component *component = &namer->component;
-        plan_escape(naming->data->name, naming->data->name_len, false, component);
+        plan_escape(naming->data->name, naming->data->name_len, PLAN_ESCAPE_LAST, component);
         text_add_char(object, '/');
         text_add_bytes(object, component->bytes, component->len);
         changed = changed || component->changed;
@@ -68,7 +68,7 @@ int plan_object_name_make(struct plan_namer *namer, const struct plan_naming *na
 void plan_stream_name(const struct volume_stream *stream, struct text *text)
 {
     struct plan_component component;
-    plan_escape(stream->name, stream->name_len, false, &component);
+    plan_escape(stream->name, stream->name_len, PLAN_ESCAPE_LAST, &component);
     text_add_bytes(text, component.bytes, component.len);
 }
 
@@ -81,8 +81,12 @@ void plan_parts_prefix(const struct plan *plan, const struct plan_task *task,
     if (plan->volume_name[0] != '\0') {
         text_printf(text, "%s/", plan->volume_name);
     }
-    text_printf(text, "%llu-%u-%u/", (unsigned long long)view->entry.record,
+    text_printf(text, "%llu-%u-%u", (unsigned long long)view->entry.record,
                 (unsigned)view->entry.sequence, (unsigned)task->stream);
+    if (task->name > 0) {
+        text_printf(text, ".%u", (unsigned)task->name);
+    }
+    text_add_char(text, '/');
 }
 
 static void add_base(const struct plan *plan, struct text *text)

@@ -76,6 +76,8 @@ static struct plan *plan_new(const struct catalog *catalog, const struct volume 
     plan->volume_name = strdup(settings->volume_name);
     plan->run = strdup(settings->run);
     plan->streams = settings->streams;
+    plan->hard_links = settings->hard_links;
+    plan->efs_raw = settings->efs_raw;
     plan->composites = settings->composites;
     plan->min_size_bytes = settings->min_size_bytes;
     plan->max_size_bytes = settings->max_size_bytes;

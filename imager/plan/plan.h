@@ -28,21 +28,44 @@
 #define REASON_EXCLUDED "excluded"
 #define REASON_SYSTEM "system"
 
-#define PLAN_INLINE_MAX 4096        /* alternate streams up to this stand in the manifest */
-#define PLAN_SMALL_MAX (1U << 20)   /* batch */
+#define PLAN_INLINE_MAX 4096      /* alternate streams up to this stand in the manifest */
+#define PLAN_SMALL_MAX (1U << 20) /* batch */
 #define PLAN_WHOLE_MAX (64ULL << 20)
 #define PLAN_OBJECT_MAX (5ULL << 40)
-#define PLAN_GROUP_SPAN (1U << 20)  /* bytes of disk that one read of a batch covers */
-#define PLAN_GROUP_MAX 64           /* tasks of one batch */
+#define PLAN_GROUP_SPAN (1U << 20) /* bytes of disk that one read of a batch covers */
+#define PLAN_GROUP_MAX 64          /* tasks of one batch */
 
 enum plan_streams { PLAN_STREAMS_AUTO, PLAN_STREAMS_OBJECTS, PLAN_STREAMS_NONE };
 
+/* A file with several names: one object, to which the other names point in the manifest; or an
+ * object under each name that is not left out. */
+enum plan_hard_links { PLAN_HARD_LINKS_ONCE, PLAN_HARD_LINKS_COPY };
+
+/* ---- the paths of --files-from ------------------------------------------------------------- */
+
+/* Paths to take, as a list names them: below the root of the volume, with '/' or '\\', a drive
+ * letter in front does not count; as on the disk or as in the manifest; without regard to case. A
+ * folder stands for all below. One list serves all volumes of a run. Thread: one at a time. */
+struct plan_paths;
+struct plan_paths *plan_paths_new(void); /* NULL: out of memory */
+void plan_paths_free(struct plan_paths *paths);
+/* 0, also for one that is there already; -1: out of memory; -2: not UTF-8, or names nothing. */
+int plan_paths_add(struct plan_paths *paths, const char *line, size_t len) WARN_UNUSED;
+size_t plan_paths_count(const struct plan_paths *paths);
+/* After plan_build() for all volumes: those that were met nowhere, as they were given. Start with
+ * *index 0; NULL when there are no more. */
+const char *plan_paths_missing(const struct plan_paths *paths, size_t *index);
+/* SHA-256 that tells lists apart, whatever the order. -1: out of memory. */
+int plan_paths_digest(const struct plan_paths *paths, uint8_t ret_sha256[32]) WARN_UNUSED;
+
 struct plan_settings {
-    const char *prefix;       /* of the destination, "" or without a final slash */
-    const char *volume_name;  /* folder of this volume under the prefix, or "" */
-    const char *run;          /* run id, for the metadata of objects */
+    const char *prefix;      /* of the destination, "" or without a final slash */
+    const char *volume_name; /* folder of this volume under the prefix, or "" */
+    const char *run;         /* run id, for the metadata of objects */
     enum plan_streams streams;
-    bool default_excludes;    /* at the root: pagefile.sys, hiberfil.sys, swapfile.sys, and
+    enum plan_hard_links hard_links;
+    bool efs_raw;          /* encrypted streams go as ciphertext; else they fail */
+    bool default_excludes; /* at the root: pagefile.sys, hiberfil.sys, swapfile.sys, and
                                  $RECYCLE.BIN, System Volume Information with all below */
     /* Globs over the path with '/', case-insensitive: * within a component, ** across, ?, [abc].
      * A pattern without '/' matches any component; an excluded directory excludes all below. With
@@ -52,14 +75,15 @@ struct plan_settings {
     size_t include_count;
     const char *const *excludes;
     size_t exclude_count;
+    struct plan_paths *paths; /* or NULL; instead of includes: what it names is taken, and marked */
     uint64_t min_size_bytes, max_size_bytes; /* files outside are excluded; max 0 = none */
-    bool composites;          /* rights and bucket allow them; else large streams go whole */
+    bool composites; /* rights and bucket allow them; else large streams go whole */
 };
 
 enum plan_state {
-    PLAN_SEND,      /* has at least its unnamed stream to send (or to keep inline) */
+    PLAN_SEND, /* has at least its unnamed stream to send (or to keep inline) */
     PLAN_DIRECTORY,
-    PLAN_LINK,      /* reparse point without data */
+    PLAN_LINK, /* reparse point without data */
     PLAN_EXCLUDED,
     PLAN_FAILED,
 };
@@ -67,12 +91,12 @@ enum plan_state {
 /* What a reparse point is, before anything is read (by tag; docs/manifest.md has the table). */
 enum plan_reparse {
     PLAN_REPARSE_NONE,
-    PLAN_REPARSE_LINK,       /* name surrogates: symlink, junction, mount point, LX symlink; sockets
+    PLAN_REPARSE_LINK, /* name surrogates: symlink, junction, mount point, LX symlink; sockets
                                 and devices of WSL. One with data of its own is sent all the same */
     PLAN_REPARSE_WOF,
     PLAN_REPARSE_DEDUP,
-    PLAN_REPARSE_CLOUD,      /* 0x9000?01A, 0x80000021: data may be here or not */
-    PLAN_REPARSE_OTHER,      /* SIS, HSM, WCI, AppExec, unknown: uploaded only if data stand here */
+    PLAN_REPARSE_CLOUD, /* 0x9000?01A, 0x80000021: data may be here or not */
+    PLAN_REPARSE_OTHER, /* SIS, HSM, WCI, AppExec, unknown: uploaded only if data stand here */
 };
 enum plan_reparse plan_classify_reparse(uint32_t tag);
 
@@ -89,17 +113,20 @@ enum plan_way {
     PLAN_PARTS,  /* composite */
 };
 
-/* One stream that becomes an object, or an inline value. 32 bytes. */
+/* One stream that becomes an object, or an inline value. 32 bytes. With PLAN_HARD_LINKS_COPY the
+ * unnamed stream has one for each name. */
 struct plan_task {
     uint64_t position; /* first byte on the disk, or of its record when resident */
     uint64_t size_bytes;
     uint32_t entry;
-    uint16_t stream;   /* index into the entry's streams */
-    uint8_t way;       /* enum plan_way */
+    uint16_t stream;     /* index into the entry's streams */
+    uint16_t name;       /* the entry's name that the object is called by; 0: the first */
+    uint8_t way;         /* enum plan_way */
     bool through_reader; /* LZNT1, CompactOS, or extents not to be trusted: volume_reader */
     bool resident;
-    bool renamed;      /* another task had the same object name: this one got a suffix */
-    bool contiguous;   /* all bytes stand on the disk from `position` on: plan_group() */
+    bool renamed;         /* another task had the same object name: this one got a suffix */
+    bool raw;             /* ciphertext of EFS, in the form of volume_efs_raw_bytes() */
+    bool contiguous;      /* all bytes stand on the disk from `position` on: plan_group() */
     uint8_t rename_round; /* 0, or how often a suffix had to be tried: part of the object name */
 };
 
@@ -108,11 +135,12 @@ struct plan_totals {
     uint64_t tasks, objects, inlines, bytes;
     uint64_t entries_send, entries_directory, entries_link, entries_excluded, entries_failed;
     uint64_t streams_failed;
-    uint64_t names;      /* further hard-link names, of entries that are not excluded */
-    uint64_t orphans;    /* entries placed under .winch/orphans */
-    uint64_t renamed;    /* names that needed an escape, a cut or a suffix */
-    uint64_t batch, whole, parts;       /* tasks by way */
-    uint64_t requests;   /* estimate */
+    uint64_t names;               /* further hard-link names, of entries that are not excluded */
+    uint64_t orphans;             /* entries placed under .winch/orphans */
+    uint64_t raw;                 /* tasks that are ciphertext */
+    uint64_t renamed;             /* names that needed an escape, a cut or a suffix */
+    uint64_t batch, whole, parts; /* tasks by way */
+    uint64_t requests;            /* estimate */
 };
 
 struct plan;
@@ -162,7 +190,8 @@ const char *plan_object_name(struct plan_namer *namer, const struct plan_task *t
                              const struct catalog_view *view, size_t *ret_len);
 /* Name of an alternate stream, escaped like a path component. */
 void plan_stream_name(const struct volume_stream *stream, struct text *text);
-/* "PREFIX/.winch/parts/RUN/RECORD-SEQUENCE-STREAM/"; with a volume folder, that after RUN. */
+/* "PREFIX/.winch/parts/RUN/RECORD-SEQUENCE-STREAM/"; with a volume folder, that after RUN; for a
+ * further name, ".NAME" behind STREAM. */
 void plan_parts_prefix(const struct plan *plan, const struct plan_task *task,
                        const struct catalog_view *view, struct text *text);
 /* By extension; "application/octet-stream" when unknown. */

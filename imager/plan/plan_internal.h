@@ -41,6 +41,8 @@ enum plan_code {
     PLAN_CODE_SIS,
     PLAN_CODE_REPARSE,
     PLAN_CODE_EFS,
+    PLAN_CODE_EFS_RAW,  /* sent as ciphertext */
+    PLAN_CODE_EFS_TORN, /* cannot be */
     PLAN_CODE_TOO_LARGE,
     PLAN_CODE_CROSSED_DATA,   /* this stream, or the entry for its unnamed one */
     PLAN_CODE_CROSSED_VALUE,  /* the entry; its streams are sent all the same */
@@ -55,6 +57,8 @@ struct plan {
     char *volume_name;
     char *run;
     enum plan_streams streams;
+    enum plan_hard_links hard_links;
+    bool efs_raw;
     bool composites;
     uint64_t min_size_bytes, max_size_bytes;
     struct plan_rules rules;
@@ -87,6 +91,13 @@ bool plan_data_present(const struct volume_entry *entry, const struct volume_str
                        uint64_t cluster_bytes);
 /* Is there any content at all? */
 bool plan_data_any(const struct volume_stream *stream);
+
+/* ---- paths.c ------------------------------------------------------------------------------- */
+
+/* Is this path, in its escaped form, on the list? Marks it as met. */
+bool plan_paths_look(struct plan_paths *paths, const char *path, size_t len);
+/* Was there no memory for a look? Then what was not found means nothing. */
+bool plan_paths_failed(const struct plan_paths *paths);
 
 /* ---- task.c ---------------------------------------------------------------------------------- */
 

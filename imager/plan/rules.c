@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Includes, excludes and what is left out by default. */
-#include "plan/rules.h"
+#include "plan/plan_internal.h"
 
 #include <string.h>
 #include <strings.h>
@@ -28,6 +28,7 @@ int plan_rules_compile(struct plan_rules *rules, const struct plan_settings *set
                        struct error *err)
 {
     rules->defaults = settings->default_excludes;
+    rules->paths = settings->paths;
     if (compile(&rules->includes, &rules->include_count, settings->includes,
                 settings->include_count, "--include", err) != 0) {
         return -1;
@@ -55,9 +56,17 @@ enum plan_exclusion plan_rules_exclude(const struct plan_rules *rules, const cha
     return PLAN_TAKEN;
 }
 
+bool plan_rules_all(const struct plan_rules *rules)
+{
+    return rules->include_count == 0 && rules->paths == NULL;
+}
+
 bool plan_rules_include(const struct plan_rules *rules, const char *path, size_t len,
                         size_t component, bool directory)
 {
+    if (rules->paths != NULL) {
+        return plan_paths_look(rules->paths, path, len);
+    }
     return rules->include_count == 0 ||
            any_matches(rules->includes, rules->include_count, path, len, component, directory);
 }

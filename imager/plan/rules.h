@@ -12,6 +12,7 @@ struct plan_rules {
     struct plan_glob *excludes;
     size_t exclude_count;
     bool defaults;
+    struct plan_paths *paths; /* borrowed, or NULL */
 };
 
 enum plan_exclusion { PLAN_TAKEN, PLAN_LEFT_BY_DEFAULT, PLAN_LEFT_BY_PATTERN };
@@ -24,7 +25,8 @@ void plan_rules_clear(struct plan_rules *rules);
  * directory holds for all below, and the caller carries it down. */
 enum plan_exclusion plan_rules_exclude(const struct plan_rules *rules, const char *path, size_t len,
                                        size_t component, bool directory);
-/* True also when there are no includes. */
+/* True also when there is nothing that includes; plan_rules_all() says so. */
+bool plan_rules_all(const struct plan_rules *rules);
 bool plan_rules_include(const struct plan_rules *rules, const char *path, size_t len,
                         size_t component, bool directory);
 

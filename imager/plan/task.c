@@ -6,7 +6,8 @@
 #define PART_MAX_BYTES (1ULL << 30)
 enum { PARTS_WANTED = 1024, COMPOSE_MAX = 32 };
 
-static enum plan_way choose_way(const struct plan *plan, const struct volume_stream *stream);
+static enum plan_way choose_way(const struct plan *plan, const struct volume_stream *stream,
+                                uint64_t size_bytes);
 static uint64_t find_position(const struct plan *plan, const struct volume_entry *entry,
                               const struct volume_stream *stream);
 static bool is_contiguous(const struct plan *plan, const struct volume_stream *stream);
@@ -21,15 +22,18 @@ struct plan_task plan_task_of(const struct plan *plan, uint32_t entry_index,
     bool wof = data->name_len == 0 &&
                plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
                volume_wof_stream(entry) != NULL;
+    bool raw = plan->efs_raw && data->form == VOLUME_EFS;
+    uint64_t size_bytes = raw ? volume_efs_raw_bytes(data) : data->size_bytes;
     bool through_reader = wof || data->problem != NULL || data->form == VOLUME_LZNT1;
     return (struct plan_task){
         .position = find_position(plan, entry, wof ? volume_wof_stream(entry) : data),
-        .size_bytes = data->size_bytes,
+        .size_bytes = size_bytes,
         .entry = entry_index,
         .stream = (uint16_t)stream,
-        .way = (uint8_t)choose_way(plan, data),
+        .way = (uint8_t)choose_way(plan, data, size_bytes),
         .through_reader = through_reader,
         .resident = !wof && data->form == VOLUME_RESIDENT,
+        .raw = raw,
         .contiguous = !through_reader && is_contiguous(plan, data),
     };
 }
@@ -71,16 +75,18 @@ size_t plan_group(const struct plan *plan, uint64_t first)
     return count;
 }
 
-static enum plan_way choose_way(const struct plan *plan, const struct volume_stream *stream)
+/* Ciphertext always has an object, whose metadata say what it is. */
+static enum plan_way choose_way(const struct plan *plan, const struct volume_stream *stream,
+                                uint64_t size_bytes)
 {
     if (stream->name_len > 0 && plan->streams == PLAN_STREAMS_AUTO &&
-        stream->size_bytes <= PLAN_INLINE_MAX) {
+        size_bytes <= PLAN_INLINE_MAX && stream->form != VOLUME_EFS) {
         return PLAN_INLINE;
     }
-    if (stream->size_bytes <= PLAN_SMALL_MAX) {
+    if (size_bytes <= PLAN_SMALL_MAX) {
         return PLAN_BATCH;
     }
-    bool whole = stream->size_bytes <= PLAN_WHOLE_MAX || !plan->composites;
+    bool whole = size_bytes <= PLAN_WHOLE_MAX || !plan->composites;
     return whole ? PLAN_WHOLE : PLAN_PARTS;
 }
 
@@ -137,5 +143,8 @@ static int compare_tasks(const void *a, const void *b)
     if (x->entry != y->entry) {
         return x->entry < y->entry ? -1 : 1;
     }
-    return x->stream < y->stream ? -1 : (x->stream > y->stream ? 1 : 0);
+    if (x->stream != y->stream) {
+        return x->stream < y->stream ? -1 : 1;
+    }
+    return (x->name > y->name) - (x->name < y->name);
 }

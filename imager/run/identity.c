@@ -35,6 +35,19 @@ static void compute_options(struct run *run, struct text *text)
         (unsigned long long)settings->min_size_bytes, (unsigned long long)settings->max_size_bytes,
         (unsigned long long)settings->part_size_bytes,
         settings->storage_class != NULL ? settings->storage_class : "", (int)settings->if_exists);
+    if (settings->hard_links != PLAN_HARD_LINKS_ONCE) { /* so that older runs can be continued */
+        text_printf(text, "links=%d;", (int)settings->hard_links);
+    }
+    if (settings->efs_raw) {
+        text_add(text, "efs=raw;");
+    }
+    if (settings->paths != NULL) {
+        uint8_t digest[32];
+        text->failed = text->failed || plan_paths_digest(settings->paths, digest) != 0;
+        text_add(text, "paths=");
+        text_add_hex(text, digest, sizeof(digest));
+        text_add_char(text, ';');
+    }
     add_list(text, "include", settings->includes, settings->include_count);
     add_list(text, "exclude", settings->excludes, settings->exclude_count);
     for (size_t i = 0; i < run->volume_count; i++) {

@@ -47,6 +47,9 @@ int manifest_write_task(struct manifest_writer *writer, uint64_t task, struct te
 void manifest_add_facts(const struct run_volume *volume, const struct catalog_view *view,
                         struct text *line);
 
+/* A security descriptor as text, if it can be said. */
+void manifest_add_sddl(const uint8_t *descriptor, size_t len, struct text *line);
+
 /* ---- manifest_order.c ---- */
 
 struct manifest_order {

@@ -6,6 +6,7 @@
 
 #define EPOCH_1601_TO_1970_S 11644473600LL
 #define TICKS_PER_SECOND 10000000ULL
+#define SDDL_BYTES_MAX (8U << 20) /* a list of 64 KiB has at most 4,096 entries */
 
 /* Civil date from days since 1970 (proleptic Gregorian): NTFS times reach from 1601 to 60056, which
  * gmtime_r also covers but slowly. */
@@ -68,6 +69,17 @@ static void add_short_name(const struct run_volume *volume, uint32_t entry, stru
     text_add_json(line, text_str(&utf8), utf8.len);
 }
 
+/* Left out when the text could not say all; the bytes always stand beside it. */
+void manifest_add_sddl(const uint8_t *descriptor, size_t len, struct text *line)
+{
+    CLEANUP_TEXT struct text sddl = TEXT_INIT(SDDL_BYTES_MAX);
+    if (volume_sddl(descriptor, len, &sddl) && !sddl.failed) {
+        text_add(line, ",\"sddl\":");
+        text_add_json(line, text_str(&sddl), sddl.len);
+    }
+    line->failed = line->failed || sddl.failed; /* whoever takes the line looks */
+}
+
 void manifest_add_facts(const struct run_volume *volume, const struct catalog_view *view,
                         struct text *line)
 {
@@ -105,6 +117,7 @@ void manifest_add_facts(const struct run_volume *volume, const struct catalog_vi
         add_bytes(line, "ea", entry->ea, entry->ea_len);
     }
     if (entry->security_len > 0) {
+        manifest_add_sddl(entry->security, entry->security_len, line);
         add_bytes(line, "security", entry->security, entry->security_len);
     }
     if (entry->efs_len > 0) {

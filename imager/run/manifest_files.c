@@ -193,7 +193,9 @@ static int write_descriptor(void *self, uint32_t id, const uint8_t *bytes, size_
     struct security_writer *writer = self;
     struct text *line = &writer->packer->line;
     text_reset(line);
-    text_printf(line, "{\"volume\":\"%s\",\"sd\":\"%u\",\"base64\":\"", writer->volume, id);
+    text_printf(line, "{\"volume\":\"%s\",\"sd\":\"%u\"", writer->volume, id);
+    manifest_add_sddl(bytes, len, line);
+    text_add(line, ",\"base64\":\"");
     text_add_base64(line, bytes, len);
     text_add(line, "\"}\n");
     return packer_add(writer->packer, err);

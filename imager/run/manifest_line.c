@@ -75,6 +75,10 @@ static void add_object(struct run *run, struct plan_namer *namer, const struct r
     text_add_json(line, name, len);
     text_printf(line, ",\"generation\":\"%llu\",\"size\":%llu,\"crc32c\":\"%s\"",
                 (unsigned long long)row->generation, (unsigned long long)planned->size_bytes, crc);
+    if (planned->raw) {
+        text_printf(line, ",\"raw\":\"efs\",\"content_size\":%llu",
+                    (unsigned long long)view->entry.streams[planned->stream].size_bytes);
+    }
 }
 
 static void add_sentence(struct text *line, const char *sentence)
@@ -186,21 +190,35 @@ static int write_entry(struct manifest_writer *writer, const struct run_volume *
     return 0;
 }
 
-static void write_name(const struct run_volume *volume, const struct catalog_view *view,
-                       struct plan_namer *namer, unsigned name, struct text *line)
+static int write_name(struct run *run, const struct run_volume *volume,
+                      const struct catalog_view *view, struct plan_namer *namer, unsigned name,
+                      struct text *line, struct error *err)
 {
     size_t len = 0;
     bool exact = true;
+    int main_stream = unnamed_stream(&view->entry);
+    uint64_t copy = main_stream < 0
+                        ? UINT64_MAX
+                        : outcome_task_of_name(volume, view->index, (unsigned)main_stream, name);
     add_path(volume, namer, view->index, name, line);
     text_add(line, ",\"state\":\"name\",\"target\":");
     const char *target = plan_path(namer, view->index, 0, &len, &exact);
     if (target == NULL) {
         line->failed = true; /* out of memory: whoever takes the line looks */
-        return;
+        return 0;
     }
     text_add_json(line, target, len);
+    if (copy != UINT64_MAX && ledger_row(run->ledger, copy)->state == LEDGER_UPLOADED) {
+        add_object(run, namer, volume, view, copy, line);
+        text_printf(line, ",\"uploaded_by_run\":\"%s\"", run->identity.run);
+    } else if (copy != UINT64_MAX && ledger_row(run->ledger, copy)->state == LEDGER_FAILED &&
+               add_failure(run, reason_name(ledger_row(run->ledger, copy)->reason), NULL, copy,
+                           line, err) != 0) {
+        return -1;
+    }
     add_record(volume, view, line);
     text_add(line, "}\n");
+    return 0;
 }
 
 static int write_stream(struct manifest_writer *writer, const struct run_volume *volume,
@@ -271,8 +289,7 @@ int manifest_write_line(struct manifest_writer *writer, const struct manifest_it
     case MANIFEST_ENTRY:
         return write_entry(writer, volume, namer, line, err);
     case MANIFEST_NAME:
-        write_name(volume, &writer->view, namer, item->detail, line);
-        return 0;
+        return write_name(writer->run, volume, &writer->view, namer, item->detail, line, err);
     case MANIFEST_STREAM:
         return write_stream(writer, volume, namer, item->detail, line, err);
     case MANIFEST_STRAY:
@@ -293,7 +310,7 @@ int manifest_write_task(struct manifest_writer *writer, uint64_t task, struct te
         return -1;
     }
     const struct volume_stream *stream = &writer->view.entry.streams[planned->stream];
-    add_path(volume, namer, planned->entry, 0, line);
+    add_path(volume, namer, planned->entry, planned->name, line);
     if (stream->name_len > 0) {
         CLEANUP_TEXT struct text name = TEXT_INIT(4096);
         plan_stream_name(stream, &name);

@@ -305,7 +305,8 @@ static enum exit_status judge(const struct run *run)
         return EXIT_STATUS_INTERNAL;
     }
     bool clean = summary->failed <= summary->accepted && summary->parts_left == 0 &&
-                 summary->partitions_not_taken == 0 && !run->descriptors_lost;
+                 summary->partitions_not_taken == 0 && summary->paths_not_found == 0 &&
+                 !run->descriptors_lost;
     return clean ? EXIT_STATUS_CLEAN : EXIT_STATUS_NOT_CLEAN;
 }
 

@@ -15,9 +15,16 @@ const char *outcome_name(enum outcome_state state)
 
 uint64_t outcome_task(const struct run_volume *volume, uint32_t entry, unsigned stream)
 {
+    return outcome_task_of_name(volume, entry, stream, 0);
+}
+
+uint64_t outcome_task_of_name(const struct run_volume *volume, uint32_t entry, unsigned stream,
+                              unsigned name)
+{
     for (uint32_t i = volume->entry_first[entry]; i < volume->entry_first[entry + 1]; i++) {
         uint32_t number = volume->entry_tasks[i];
-        if (plan_get_task(volume->plan, number)->stream == stream) {
+        const struct plan_task *task = plan_get_task(volume->plan, number);
+        if (task->stream == stream && task->name == name) {
             return volume->first_task + number;
         }
     }
@@ -42,6 +49,16 @@ static void fail(const struct run *run, struct outcome failure, struct outcome *
     }
 }
 
+static void join_task(struct run *run, uint64_t task, struct outcome *outcome)
+{
+    const struct ledger_row *row = ledger_row(run->ledger, task);
+    if (row->state == LEDGER_FAILED) {
+        fail(run, (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task}, outcome);
+    } else if (row->state == LEDGER_OPEN && outcome->state != OUTCOME_FAILED) {
+        *outcome = (struct outcome){OUTCOME_UNDECIDED, NULL, NULL, task};
+    }
+}
+
 static void join_stream(struct run *run, const struct run_volume *volume,
                         const struct catalog_view *view, unsigned stream, struct outcome *outcome)
 {
@@ -55,11 +72,17 @@ static void join_stream(struct run *run, const struct run_volume *volume,
         }
         return;
     }
-    const struct ledger_row *row = ledger_row(run->ledger, task);
-    if (row->state == LEDGER_FAILED) {
-        fail(run, (struct outcome){OUTCOME_FAILED, reason_name(row->reason), NULL, task}, outcome);
-    } else if (row->state == LEDGER_OPEN && outcome->state != OUTCOME_FAILED) {
-        *outcome = (struct outcome){OUTCOME_UNDECIDED, NULL, NULL, task};
+    join_task(run, task, outcome);
+}
+
+/* The objects under further names. */
+static void join_copies(struct run *run, const struct run_volume *volume, uint32_t entry,
+                        struct outcome *outcome)
+{
+    for (uint32_t i = volume->entry_first[entry]; i < volume->entry_first[entry + 1]; i++) {
+        if (plan_get_task(volume->plan, volume->entry_tasks[i])->name > 0) {
+            join_task(run, volume->first_task + volume->entry_tasks[i], outcome);
+        }
     }
 }
 
@@ -80,5 +103,6 @@ struct outcome outcome_of_entry(struct run *run, const struct run_volume *volume
     for (size_t i = 0; i < view->entry.stream_count; i++) {
         join_stream(run, volume, view, (unsigned)i, &outcome);
     }
+    join_copies(run, volume, view->index, &outcome);
     return outcome;
 }

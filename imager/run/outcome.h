@@ -32,5 +32,8 @@ bool outcome_is_accepted(const struct run_settings *settings, const char *reason
 
 /* The task of a stream in the run's numbering, or UINT64_MAX. */
 uint64_t outcome_task(const struct run_volume *volume, uint32_t entry, unsigned stream);
+/* The same for the object under a further name (--hard-links copy). */
+uint64_t outcome_task_of_name(const struct run_volume *volume, uint32_t entry, unsigned stream,
+                              unsigned name);
 
 #endif

@@ -26,11 +26,14 @@ struct run_settings {
     enum run_volume_names volume_names;
 
     enum plan_streams streams;
+    enum plan_hard_links hard_links;
+    bool efs_raw;
     bool default_excludes;
     const char *const *includes;
     size_t include_count;
     const char *const *excludes;
     size_t exclude_count;
+    struct plan_paths *paths; /* of --files-from, or NULL; not together with includes */
     uint64_t min_size_bytes, max_size_bytes;
 
     bool dry_run; /* plan only; touches neither bucket nor state folder */
@@ -117,6 +120,7 @@ struct run_summary {
     uint64_t inline_streams, orphans, renamed;
     uint64_t requests, retries, objects_total, bytes_total;
     uint64_t parts_left;
+    uint64_t paths_not_found;      /* of the list: on none of the volumes */
     uint64_t partitions_not_taken; /* no NTFS, though they may hold data; nobody chose volumes */
     uint64_t elapsed_ms;
     enum run_limit limited_by;

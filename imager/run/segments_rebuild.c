@@ -93,33 +93,6 @@ static int is_stream(const struct volume_stream *stream, const char *wanted, str
                           : strcmp(text_str(&name), wanted) == 0;
 }
 
-/* The task of the line's stream, or UINT64_MAX. */
-static int find_task(struct rebuild *rebuild, size_t index, const struct segment_line *line,
-                     uint64_t *ret_task, struct error *err)
-{
-    struct run_volume *volume = &rebuild->run->volumes[index];
-    int64_t entry = catalog_find(volume->catalog, line->record);
-    *ret_task = UINT64_MAX;
-    if (entry < 0) {
-        return 0;
-    }
-    if (catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, err) != 0) {
-        return -1;
-    }
-    const struct volume_entry *facts = &rebuild->writer.view.entry;
-    for (size_t i = 0; i < facts->stream_count; i++) {
-        int same = is_stream(&facts->streams[i], line->stream, err);
-        if (same < 0) {
-            return -1;
-        }
-        if (same > 0) {
-            *ret_task = outcome_task(volume, (uint32_t)entry, (unsigned)i);
-            return 0;
-        }
-    }
-    return 0;
-}
-
 /* 1: the object is the one that the plan has for this task; 0: it is not. */
 static int object_matches(struct rebuild *rebuild, size_t index, uint64_t task,
                           const struct segment_line *line, struct error *err)
@@ -138,6 +111,43 @@ static int object_matches(struct rebuild *rebuild, size_t index, uint64_t task,
     return own == NULL ? error_memory(err, "an object's name") : strcmp(own, line->name) == 0;
 }
 
+/* 1: that task is open, and it is the one that the line is about; 0: it is not. */
+static int is_task(struct rebuild *rebuild, size_t index, uint64_t task,
+                   const struct segment_line *line, struct error *err)
+{
+    const struct run_volume *volume = &rebuild->run->volumes[index];
+    if (ledger_row(rebuild->run->ledger, task)->state != LEDGER_OPEN) {
+        return 0;
+    }
+    unsigned stream = plan_get_task(volume->plan, task - volume->first_task)->stream;
+    int same = is_stream(&rebuild->writer.view.entry.streams[stream], line->stream, err);
+    return same > 0 ? object_matches(rebuild, index, task, line, err) : same;
+}
+
+/* The open task that the line is about, or UINT64_MAX. */
+static int find_task(struct rebuild *rebuild, size_t index, const struct segment_line *line,
+                     uint64_t *ret_task, struct error *err)
+{
+    const struct run_volume *volume = &rebuild->run->volumes[index];
+    int64_t entry = catalog_find(volume->catalog, line->record);
+    *ret_task = UINT64_MAX;
+    if (entry < 0) {
+        return 0;
+    }
+    if (catalog_get(volume->catalog, (uint32_t)entry, &rebuild->writer.view, err) != 0) {
+        return -1;
+    }
+    for (uint32_t i = volume->entry_first[entry]; i < volume->entry_first[entry + 1]; i++) {
+        uint64_t task = volume->first_task + volume->entry_tasks[i];
+        int same = is_task(rebuild, index, task, line, err);
+        if (same != 0) {
+            *ret_task = same > 0 ? task : UINT64_MAX;
+            return same > 0 ? 0 : -1;
+        }
+    }
+    return 0;
+}
+
 static int take_line(struct rebuild *rebuild, const struct segment_line *line, struct error *err)
 {
     struct run *run = rebuild->run;
@@ -149,12 +159,8 @@ static int take_line(struct rebuild *rebuild, const struct segment_line *line, s
     if (find_task(rebuild, index, line, &task, err) != 0) {
         return -1;
     }
-    if (task == UINT64_MAX || ledger_row(run->ledger, task)->state != LEDGER_OPEN) {
+    if (task == UINT64_MAX) {
         return 0;
-    }
-    int same = object_matches(rebuild, index, task, line, err);
-    if (same <= 0) {
-        return same;
     }
     struct ledger_row *row = ledger_row(run->ledger, task);
     row->generation = line->generation;

@@ -9,6 +9,8 @@
 #include <strings.h>
 
 /* One path component out of a label: what would be a separator or a trap becomes '_'. */
+enum { MISSING_SHOWN = 10 };
+
 static void folder_from_label(const char *label, char *out, size_t size)
 {
     size_t used = 0;
@@ -126,18 +128,16 @@ static void fill_summary(struct run *run)
 /* Data that may be meant are not left out silently. */
 static void warn_not_taken(struct run *run, const struct disk_partition *partition)
 {
-    if (run->settings->volume_count > 0 || partition->role != DISK_ROLE_DATA ||
-        partition->content == DISK_NTFS || partition->content == DISK_RESERVED ||
-        partition->content == DISK_EMPTY) {
+    if (!volume_choice_misses(run->settings, partition)) {
         return;
     }
     CLEANUP_TEXT struct text what = TEXT_INIT(1000);
     volume_choice_describe(partition, &what);
     run->summary->partitions_not_taken++;
     run_warn(run,
-             "%s: NOT taken, no NTFS: %s. If that is meant, name the volumes to take with "
-             "--volume.",
-             run->settings->source, text_str(&what));
+             "%s: NOT taken, %s: %s. If that is meant, name the volumes to take with --volume.",
+             run->settings->source, partition->content == DISK_LOST ? "not found" : "no NTFS",
+             text_str(&what));
 }
 
 int source_open(struct run *run, struct error *err)
@@ -237,6 +237,25 @@ static void add_totals(struct plan_totals *sum, const struct plan_totals *one)
     }
 }
 
+/* The first few by name; all are counted. */
+static void warn_of_missing(struct run *run)
+{
+    size_t index = 0;
+    const char *path;
+    while (run->settings->paths != NULL &&
+           (path = plan_paths_missing(run->settings->paths, &index)) != NULL) {
+        if (run->summary->paths_not_found++ < MISSING_SHOWN) {
+            CLEANUP_TEXT struct text shown = TEXT_INIT(1024);
+            text_add_shown(&shown, path, strlen(path), 400);
+            run_warn(run, "%s: on the list of --files-from, but not on the disk", text_str(&shown));
+        }
+    }
+    if (run->summary->paths_not_found > MISSING_SHOWN) {
+        run_warn(run, "%llu more paths of --files-from are not on the disk",
+                 (unsigned long long)run->summary->paths_not_found - MISSING_SHOWN);
+    }
+}
+
 int source_plan(struct run *run, struct error *err)
 {
     run_phase(run, "plan", 0);
@@ -249,11 +268,14 @@ int source_plan(struct run *run, struct error *err)
             .volume_name = volume->folder,
             .run = run->identity.run,
             .streams = settings->streams,
+            .hard_links = settings->hard_links,
+            .efs_raw = settings->efs_raw,
             .default_excludes = settings->default_excludes,
             .includes = settings->includes,
             .include_count = settings->include_count,
             .excludes = settings->excludes,
             .exclude_count = settings->exclude_count,
+            .paths = settings->paths,
             .min_size_bytes = settings->min_size_bytes,
             .max_size_bytes = settings->max_size_bytes,
             .composites = composites,
@@ -266,6 +288,13 @@ int source_plan(struct run *run, struct error *err)
         run->task_count += plan_task_count(volume->plan);
         run->byte_count += plan_get_totals(volume->plan)->bytes;
         add_totals(&run->summary->planned, plan_get_totals(volume->plan));
+    }
+    warn_of_missing(run);
+    if (run->summary->planned.raw > 0) {
+        run_warn(run,
+                 "%llu encrypted (EFS) streams go as ciphertext: only NTFS can read them, with the "
+                 "keys of their owners",
+                 (unsigned long long)run->summary->planned.raw);
     }
     run->summary->objects_total = run->task_count;
     run->summary->bytes_total = run->byte_count;

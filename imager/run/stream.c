@@ -22,8 +22,9 @@ int stream_open(struct stream *stream, struct run *run, struct run_volume *volum
         opened = volume_reader_open(reader, stream->entry, task->stream, err);
     } else if (!task->resident) {
         const struct volume_stream *data = stream->stream;
+        uint64_t need = task->raw ? volume_efs_cipher_bytes(data) : data->valid_bytes;
         opened = volume_extent_map_set(&stream->map, volume_get_info(volume->volume)->cluster_bytes,
-                                       data->extents, data->extent_count, data->valid_bytes,
+                                       data->extents, data->extent_count, need,
                                        stream->entry->record, err);
     }
     if (opened != 0) {
@@ -75,6 +76,23 @@ static ssize_t read_resident(struct stream *stream, uint64_t offset, void *buf, 
     return (ssize_t)take;
 }
 
+/* The ciphertext ends with a whole sector; the trailer says how much of that is the file's. */
+static ssize_t read_raw(struct stream *stream, uint64_t offset, uint8_t *buf, size_t len,
+                        struct error *err)
+{
+    uint64_t cipher = volume_efs_cipher_bytes(stream->stream);
+    uint8_t trailer[VOLUME_EFS_TRAILER_BYTES];
+    if (offset < cipher) {
+        size_t take = len < cipher - offset ? len : (size_t)(cipher - offset);
+        int read = volume_extent_map_read(&stream->map, stream->volume->volume, stream->run->disk,
+                                          offset, buf, take, err);
+        return read == 0 ? (ssize_t)take : -1;
+    }
+    volume_efs_trailer(stream->stream, trailer);
+    memcpy(buf, trailer + (offset - cipher), len); /* the task ends with it */
+    return (ssize_t)len;
+}
+
 ssize_t stream_read(void *self, uint64_t offset, void *buf, size_t len, struct error *err)
 {
     struct stream *stream = self;
@@ -88,6 +106,9 @@ ssize_t stream_read(void *self, uint64_t offset, void *buf, size_t len, struct e
     }
     if (stream->task->resident) {
         return read_resident(stream, offset, buf, take, err);
+    }
+    if (stream->task->raw) {
+        return read_raw(stream, offset, buf, take, err);
     }
     uint64_t valid = stream->stream->valid_bytes;
     size_t real = offset >= valid ? 0 : take < valid - offset ? take : (size_t)(valid - offset);

@@ -2,7 +2,8 @@
 /*
  * stream: the bytes of one task at any offset, for one worker. Plain and sparse data come straight
  * from the disk by extents: holes are zeros, and so is everything behind the valid length (it holds
- * other people's deleted data on disk). Compressed and doubtful streams come through a
+ * other people's deleted data on disk). Encrypted data come as they stand there, when the plan says
+ * so. Compressed and doubtful streams come through a
  * volume_reader.
  */
 #ifndef WINCH_RUN_STREAM_H

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* volume_choice: names and numbers against the layout of a disk. */
 #include "run/volume_choice.h"
+#include "run/letter_case.h"
 
 #include <string.h>
 #include <strings.h>
@@ -30,7 +31,7 @@ static bool is_meant(const char *wanted, enum way way, const struct disk_partiti
     case WAY_LABEL:
         return partition->label[0] != '\0' && strcmp(label, partition->label) == 0;
     default:
-        return partition->label[0] != '\0' && strcasecmp(label, partition->label) == 0;
+        return partition->label[0] != '\0' && letter_case_equal(label, partition->label);
     }
 }
 
@@ -78,6 +79,39 @@ static int refuse_ambiguous(const struct run_settings *settings, const struct di
                       settings->source, wanted, text_str(&numbers));
 }
 
+/* "D:" or "D:\"; a label can be written with "label:" before it. */
+static bool is_drive_letter(const char *wanted)
+{
+    size_t len = strlen(wanted);
+    char letter = wanted[0];
+
+    return ((letter >= 'A' && letter <= 'Z') || (letter >= 'a' && letter <= 'z')) &&
+           wanted[1] == ':' && (len == 2 || (len == 3 && wanted[2] == '\\'));
+}
+
+static int refuse_letter(const struct run_settings *settings, const struct disk_layout *layout,
+                         const char *wanted, struct error *err)
+{
+    CLEANUP_TEXT struct text found = TEXT_INIT(1000);
+    for (size_t i = 0; i < layout->count && found.len < 500; i++) {
+        const struct disk_partition *partition = &layout->partitions[i];
+        if (partition->content == DISK_NTFS) {
+            text_printf(&found, "%s%u", found.len > 0 ? ", " : "", partition->number);
+            if (partition->label[0] != '\0') {
+                text_add(&found, " \"");
+                text_add_shown(&found, partition->label, strlen(partition->label), 40);
+                text_add(&found, "\"");
+            }
+        }
+    }
+    return error_stop(err, EXIT_STATUS_USAGE,
+                      "%s: no volume \"%s\": Windows keeps drive letters in its registry, not on "
+                      "the disk they stand for. Give a number or a label to --volume: %s. `winch "
+                      "disks %s` shows more.",
+                      settings->source, wanted, found.len > 0 ? text_str(&found) : "no NTFS there",
+                      settings->source);
+}
+
 static int nothing_found(const struct run_settings *settings, const struct disk_layout *layout,
                          const char *missing, struct error *err)
 {
@@ -99,6 +133,9 @@ static int nothing_found(const struct run_settings *settings, const struct disk_
 static int choose(const struct run_settings *settings, const struct disk_layout *layout,
                   const char *wanted, bool *selected, struct error *err)
 {
+    if (is_drive_letter(wanted)) {
+        return refuse_letter(settings, layout, wanted, err);
+    }
     for (enum way way = WAY_ALL; way < WAY_COUNT; way++) {
         size_t count = 0;
         for (size_t i = 0; i < layout->count; i++) {
@@ -137,4 +174,16 @@ int volume_choice_make(const struct run_settings *settings, const struct disk_la
         count += selected[i] ? 1 : 0;
     }
     return count > 0 ? 0 : nothing_found(settings, layout, NULL, err);
+}
+
+bool volume_choice_misses(const struct run_settings *settings,
+                          const struct disk_partition *partition)
+{
+    bool all = settings->volume_count == 0;
+
+    for (size_t i = 0; i < settings->volume_count; i++) {
+        all = all || strcasecmp(settings->volumes[i], "all") == 0;
+    }
+    return all && partition->role == DISK_ROLE_DATA && partition->content != DISK_NTFS &&
+           partition->content != DISK_RESERVED && partition->content != DISK_EMPTY;
 }

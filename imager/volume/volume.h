@@ -247,6 +247,12 @@ int volume_read_security(struct volume *volume,
                                      struct error *err),
                          void *self, uint64_t *ret_damaged, struct error *err) WARN_UNUSED;
 
+/* A self-relative security descriptor as SDDL, appended to `text`: parsed, it gives the same owner,
+ * group, entries and flags again; that parts were set by default is not in it. False, and nothing
+ * is appended, when the text could not say all of it (conditional entries, resource attributes,
+ * kinds that are not known) or the descriptor is damaged. Thread: any. */
+bool volume_sddl(const uint8_t *descriptor, size_t len, struct text *text) WARN_UNUSED;
+
 /* ---- reading contents -------------------------------------------------------------------- */
 
 /* Byte position on the disk (not the volume) of an extent or of a record: for ordering. */
@@ -295,6 +301,23 @@ int volume_extent_map_read(struct volume_extent_map *map, const struct volume *v
  * reparse data are of a kind that winch can decode. */
 const struct volume_stream *volume_wof_stream(const struct volume_entry *entry);
 bool volume_wof_is_known(const struct volume_entry *entry);
+
+/* What EFS keeps of an encrypted stream, as a restore needs it: the ciphertext in whole sectors of
+ * 512 bytes, and behind it, in two bytes (little-endian), how many of those bytes are behind the
+ * end of the file. It is what ntfs-3g mounted with efs_raw reads and writes (its documentation;
+ * tried with 2022.10.3). */
+#define VOLUME_EFS_SECTOR_BYTES 512
+#define VOLUME_EFS_TRAILER_BYTES 2
+/* Can it be had in that form? Not when it has holes, an end that was never written (Windows shows
+ * zeros there, but zeros do not decrypt to zeros), untrusted extents, or no key data. */
+bool volume_efs_is_whole(const struct volume_entry *entry, const struct volume_stream *stream,
+                         uint32_t cluster_bytes);
+/* Bytes of the ciphertext; of the whole form with the trailer. */
+uint64_t volume_efs_cipher_bytes(const struct volume_stream *stream);
+uint64_t volume_efs_raw_bytes(const struct volume_stream *stream);
+/* The trailer. */
+void volume_efs_trailer(const struct volume_stream *stream,
+                        uint8_t ret_bytes[VOLUME_EFS_TRAILER_BYTES]);
 
 /* One thread's own way to streams that are more than their extents: compressed ones (LZNT1, and
  * CompactOS through WofCompressedData), which winch decodes itself, and those whose extents are not

@@ -60,7 +60,7 @@ static void check_escape(const uint8_t *data, size_t size)
     for (size_t i = 0; i < count; i++) {
         units[i] = read_le16(data + 2 * i);
     }
-    plan_escape(units, count, size % 2 != 0, &component);
+    plan_escape(units, count, size % 4, &component);
     FUZZ_ASSERT(component.len <= sizeof(component.bytes));
     FUZZ_ASSERT(utf_valid_utf8(component.bytes, component.len));
     FUZZ_ASSERT(memchr(component.bytes, '/', component.len) == NULL);

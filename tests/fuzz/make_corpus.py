@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), 'images'))
 
 import contents        # noqa: E402  (the path is set just above)
 import disk_kinds      # noqa: E402
+import disk_tables     # noqa: E402
 import disks           # noqa: E402
 import expectation     # noqa: E402
 import kinds           # noqa: E402
@@ -27,6 +28,9 @@ RECORD = 1024
 MIB = 1 << 20
 SMALL_KINDS = ('ntfs', 'bitlocker', 'refs', 'FAT12', 'crypto_LUKS', 'LVM2_member', 'swap',
                'vhdx', 'tar')
+SMALL_TABLES = ('first-gpt', 'both-gpts', 'hybrid', 'empty-mbr', 'old-volume-gpt',
+                'old-volume-mbr', 'old-fat-mbr', 'old-gpt-mbr', 'doubtful-mbr',
+                'hybrid-without-gpt', 'outside')
 
 
 def put(target, name, data):
@@ -173,6 +177,34 @@ def write_disk_seeds(folder):
     for kind in SMALL_KINDS:
         disk_kinds.MAKERS[kind](path)
         put('fuzz_partitions', kind, sectors(path, (0, 1, 2, 3)))
+    # Their disks are smaller than that of the target, as if it had been enlarged.
+    for case in SMALL_TABLES:
+        disk_tables.MAKERS[case][0](path)
+        put('fuzz_partitions', case, sectors(path, (0, 1, 2, 2048, 12288, 32735, 32767)))
+    write_chain_seeds()
+
+
+def write_chain_seeds():
+    """Chains of logical partitions: whole, in a circle, with an empty link, leading to nothing."""
+    start = 2048
+    for name, ways in (('chain', (64, 128, None)), ('circle', (64, 128, 0)),
+                       ('nothing', (64, 4096, None)), ('out', (64, 0xfffffff0, None))):
+        pieces = struct.pack('<H', 0) + mbr_sector((5, start, 30000))
+        for i, way in enumerate(ways):
+            entries = [(0 if i == 1 else 7, 8, 0 if i == 1 else 40)]
+            if way is not None:
+                entries.append((5, way, 64))
+            pieces += struct.pack('<H', start + 64 * i) + mbr_sector(*entries)
+        put('fuzz_partitions', 'mbr-' + name, pieces)
+
+
+def mbr_sector(*entries):
+    sector = bytearray(512)
+    sector[510:] = b'\x55\xaa'
+    for i, (kind, first, count) in enumerate(entries):
+        sector[446 + 16 * i + 4] = kind
+        struct.pack_into('<II', sector, 446 + 16 * i + 8, first, count)
+    return bytes(sector)
 
 
 def write_reply_seeds():

@@ -11,6 +11,7 @@ import ntfs_image
 
 MIB = 1 << 20
 LDM_DATA = 'AF9B60A0-1431-4F62-BC68-3311714A69AD'
+BIOS_BOOT = '21686148-6449-6E6F-744E-656564454649'
 STORAGE_SPACES = 'E75CAF8F-F680-4CEE-AFA3-B001E56EFC2D'
 
 
@@ -109,6 +110,27 @@ def make_several(path):
     patch(path, (0, b'XFSB'), (1024 + 0x38, b'\x53\xef'), (4086, b'SWAPSPACE2'))
 
 
+def mbr_entry(index, kind, first, count):
+    """Two pieces for patch()."""
+    at = 446 + 16 * index
+    return ((at + 4, bytes([kind])), (at + 8, struct.pack('<II', first, count)))
+
+
+def make_broken_chain(path):
+    """Nothing stands where the extended partition begins."""
+    magic(*mbr_entry(0, 5, 2048, 4096), (510, b'\x55\xaa'))(path)
+
+
+def make_hybrid_rest(path):
+    """Both GPTs are gone, the MBR has one partition more."""
+    magic(*mbr_entry(0, 0xee, 1, 2047), *mbr_entry(1, 7, 2048, 4096), (510, b'\x55\xaa'))(path)
+
+
+def make_suspended(path):
+    formatted('mkswap')(path)
+    patch(path, (4086, b'S1SUSPEND\0'))
+
+
 def make_apfs(path):
     block = bytearray(4096)
     block[32:36] = b'NXSB'
@@ -152,6 +174,12 @@ MAKERS = {
     'hfsplus': make_hfsplus,
     'apfs': make_apfs,
     'swap': formatted('mkswap'),
+    'swsuspend': make_suspended,
+    'bios-boot': table('label: gpt\nstart=2048, size=4096, type=%s\n' % BIOS_BOOT,
+                       (2048 * 512, b'RV\xbe\x1b')),
+    'impossible': magic(*mbr_entry(1, 7, 2048, 0), (510, b'\x55\xaa')),
+    'lost-chain': make_broken_chain,
+    'lost-gpt': make_hybrid_rest,
     'several': make_several,
     'LVM2_member': make_lvm,
     'linux_raid_member': make_raid,

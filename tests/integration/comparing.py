@@ -28,12 +28,13 @@ class Comparison:
         self.hashes = {}
 
     def problem(self, row, text):
-        self.problems.append('%r%s: %s' % (row.path, ':%s' % row.stream.decode() if row.stream
-                                           else '', text))
+        stream = ':%s' % row.stream.decode('utf-8', 'backslashreplace') if row.stream else ''
+        self.problems.append('%r%s: %s' % (row.path, stream, text))
 
     def compare(self, rows):
+        folders = {row.path for row in rows if row.want == 'dir'}
         for row in rows:
-            line = self.lines.get(names.path(row.path))
+            line = self.lines.get(names.path(row.path, row.path in folders))
             if line is None:
                 self.problem(row, 'no line in the manifest')
             elif row.stream:
@@ -103,7 +104,7 @@ class Comparison:
     def compare_stream(self, row, line):
         if line['state'] == 'name':
             line = self.lines.get(line['target'], line)
-        stream = names.component(row.stream)
+        stream = names.component(row.stream, last=True)
         own = self.streams.get((line['path'], stream))
         inline = self.manifest.inline_streams(line)
         if own is not None:

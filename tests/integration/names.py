@@ -32,26 +32,31 @@ def must_escape(all_units, index):
     return False
 
 
-def component(name, escape_first=False):
-    """One name of a path, escaped."""
+def component(name, escape_first=False, last=False):
+    """One name of a path, escaped. Other tools take "#DIGITS" at the end for a generation."""
     all_units = units(name)
     out = []
+    text = name.decode('utf-8', 'surrogatepass')
+    generation = re.search(r'#[0-9]+\Z', text) if last else None
+    mark = len(all_units) - len(generation.group()) if generation else -1
     whole = len(all_units) <= 2 and set(all_units) == {ord('.')}
     for index, unit in enumerate(all_units):
-        if (index == 0 and (escape_first or whole)) or must_escape(all_units, index):
+        if index == mark or (index == 0 and (escape_first or whole)) or \
+                must_escape(all_units, index):
             out.extend(map(ord, escaped(unit)))
         else:
             out.append(unit)
     return b''.join(unit.to_bytes(2, 'little') for unit in out).decode('utf-16le')
 
 
-def path(name):
-    """A whole path (bytes with '/') as it stands in the manifest."""
+def path(name, folder=False):
+    """A whole path (bytes with '/') as it stands in the manifest; of a folder, or of a file."""
     parts = name.split(b'/')
     first = parts[0].lower().startswith(b'.winch')
     if len(parts) > 1 and parts[0] == b'.well-known' and parts[1] == b'acme-challenge':
         first = True
-    return '/'.join(component(part, first and index == 0) for index, part in enumerate(parts))
+    return '/'.join(component(part, first and index == 0, not folder and index == len(parts) - 1)
+                    for index, part in enumerate(parts))
 
 
 def object_name(full_path, prefix=''):

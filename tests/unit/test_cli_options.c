@@ -154,7 +154,7 @@ static void test_mistakes(void **state)
         {"a gs://abc --if-exists keep", 1, "allowed are fail, skip, replace\n"},
         {"a gs://abc --volume-names letter", 1, "the agent"},
         {"a gs://abc --volume-names x", 1, "allowed are auto, label, number\n"},
-        {"a gs://abc --volume d:", 1, "drive letters"},
+        {"a gs://abc --volume d:", 0, ""},
         {"a gs://abc --volume all,2", 1, "stands alone"},
         {"a gs://abc --volume 1,,2", 1, "between the commas is empty"},
         {"a gs://abc --accept dedupp", 1, "did you mean dedup?"},
@@ -164,6 +164,9 @@ static void test_mistakes(void **state)
         {"a gs://abc --exclude Users\\x", 1, "write / between folders"},
         {"a gs://abc --exclude C:/Users", 1, "below the drive letter"},
         {"a gs://abc --exclude-from /nonexistent", 1, "/nonexistent"},
+        {"a gs://abc --files-from /nonexistent", 1, "--files-from: cannot open /nonexistent"},
+        {"a gs://abc --files-from /dev/null", 1, "/dev/null: is empty; nothing would be taken"},
+        {"a gs://abc --files-from /nonexistent --include x", 2, "take one of them"},
         {"a gs://abc --ca-file /nonexistent", 1, "--ca-file /nonexistent: No such file"},
         {"a gs://abc --connections 0 --streams x --bwlimit", 3,
          "--bwlimit: is not in this version"},
@@ -255,6 +258,62 @@ static void test_exclude_from(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* As editors, shells and PowerShell save them. */
+static void test_files_from(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        size_t len;
+        size_t count;
+        const char *says; /* or NULL */
+    } cases[] = {
+#define FILE_CASE(bytes, ...) {bytes, sizeof(bytes) - 1, __VA_ARGS__}
+        FILE_CASE("a.txt\nD:\\b\\c.txt\r\n\n# d", 3, NULL),
+        FILE_CASE("\xEF\xBB\xBF"
+                  "a.txt",
+                  1, NULL),
+        FILE_CASE("\xFF\xFE"
+                  "a\0\r\0\n\0b\0",
+                  2, NULL),
+        FILE_CASE("\xFE\xFF"
+                  "\0a\0\n\x4e\x2d",
+                  2, NULL),
+        FILE_CASE("\xFF\xFE"
+                  "\x3D\xD8\x00\xDE",
+                  1, NULL),
+        FILE_CASE("\xFF\xFE"
+                  "a",
+                  0, "is not UTF-16 text"),
+        FILE_CASE("\xFF\xFE"
+                  "\x3D\xD8",
+                  0, "is not UTF-16 text"),
+        FILE_CASE("ok\n\xE9t\xE9.txt\n", 0, "line 2 is no path"),
+        FILE_CASE("ok\n\nC:\\\n", 0, "line 3 is no path"),
+        FILE_CASE("\n\r\n", 0, "is empty"),
+#undef FILE_CASE
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char path[] = "/tmp/winch-test-paths-XXXXXX";
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        (void)close(fd);
+        char line[128];
+        (void)snprintf(line, sizeof(line), "a gs://abc --files-from %s", path);
+        put_file(path, cases[i].bytes, cases[i].len);
+        struct attempt attempt;
+        start(&attempt, line);
+        assert_int_equal(attempt.mistakes.count, cases[i].says != NULL);
+        if (cases[i].says != NULL) {
+            assert_non_null(strstr(text_str(&attempt.mistakes.text), cases[i].says));
+        } else {
+            assert_int_equal(plan_paths_count(attempt.options.settings.paths), cases[i].count);
+        }
+        end(&attempt);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 static void test_hostile_words_are_shown(void **state)
 {
     (void)state;
@@ -325,15 +384,11 @@ static void test_suggestions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_help_wins),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_exclude_from),
-        cmocka_unit_test(test_hostile_words_are_shown),
-        cmocka_unit_test(test_command_is_quoted),
-        cmocka_unit_test(test_help_text),
+        cmocka_unit_test(test_defaults),          cmocka_unit_test(test_values),
+        cmocka_unit_test(test_mistakes),          cmocka_unit_test(test_help_wins),
+        cmocka_unit_test(test_environment),       cmocka_unit_test(test_exclude_from),
+        cmocka_unit_test(test_files_from),        cmocka_unit_test(test_hostile_words_are_shown),
+        cmocka_unit_test(test_command_is_quoted), cmocka_unit_test(test_help_text),
         cmocka_unit_test(test_suggestions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

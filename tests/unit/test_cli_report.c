@@ -177,7 +177,9 @@ static void test_json(void **state)
         "\"gs://b/p\",\"records_in_use\":12390,\"extension\":5,\"uploaded\":12345,"
         "\"directories\":25,\"links\":5,\"excluded\":10,\"failed\":0,\"accepted\":0,\"reasons\":"
         "{\"efs\":1},\"streams_uploaded\":12350,\"streams_failed\":0,\"names\":0,\"bytes\":"
-        "3518437208883,\"already_present\":0,\"requests\":13000,\"seconds\":8040.000,"
+        "3518437208883,\"already_present\":0,\"paths_not_found\":0,"
+        "\"requests\":13000,\"seconds\":"
+        "8040.000,"
         "\"limited_by\":\"disk\",\"consistency\":{\"asked\":null,\"got\":\"clean\"},\"warnings\":"
         "[\"a \\\"warning\\\"\"],\"resumed\":false,\"exit\":0}");
 }

@@ -4,6 +4,9 @@
 
 #include "plan/escape.h"
 
+#define FIRST PLAN_ESCAPE_FIRST
+#define LAST PLAN_ESCAPE_LAST
+
 struct name_case {
     const uint16_t *units;
     size_t count;
@@ -46,11 +49,11 @@ static size_t unescape(const struct plan_component *component, uint16_t *units)
     return count;
 }
 
-static void check_back(const uint16_t *units, size_t count, bool first)
+static void check_back(const uint16_t *units, size_t count, unsigned where)
 {
     struct plan_component component;
     uint16_t back[PLAN_COMPONENT_MAX];
-    plan_escape(units, count, first, &component);
+    plan_escape(units, count, where, &component);
     assert_true(component.exact);
     assert_true(component.len > 0 && component.len <= sizeof(component.bytes));
     assert_true(utf_valid_utf8(component.bytes, component.len));
@@ -67,52 +70,61 @@ static void test_text_names(void **state)
     (void)state;
     static const struct {
         const char *name;
-        bool first;
+        unsigned where;
         const char *expected;
     } cases[] = {
-        {"plain.txt", true, "plain.txt"},
-        {"trailing dot.", true, "trailing dot."},
-        {"trailing space ", true, "trailing space "},
-        {"CON", true, "CON"},
-        {"back\\slash", true, "back\\slash"},
-        {"q?*<>|\"", true, "q?*<>|\""},
-        {"nl\nname", true, "nl%u000Aname"},
-        {"cr\rname", true, "cr%u000Dname"},
-        {"del\x7F", true, "del%u007F"},
-        {"a:b/c", true, "a%u003Ab%u002Fc"},
-        {"hash#1", true, "hash#1"},
-        {"[br]*", true, "[br]*"},
-        {"emoji\xF0\x9F\x98\x80", true, "emoji\xF0\x9F\x98\x80"},
-        {"nfd-e\xCC\x81", true, "nfd-e\xCC\x81"},
-        {"nfc-\xC3\xA9", true, "nfc-\xC3\xA9"},
-        {"100%", true, "100%"},
-        {"%u12", true, "%u12"},
-        {"%u00e9", true, "%u0025u00e9"},
-        {"%u00E9x", true, "%u0025u00E9x"},
-        {"%U00E9", true, "%U00E9"},
-        {"%%u0041", true, "%%u0025u0041"},
-        {"%u0025u0041", true, "%u0025u0025u0041"},
-        {".", false, "%u002E"},
-        {"..", false, "%u002E."},
-        {"...", false, "..."},
-        {".git", true, ".git"},
-        {".winch", true, "%u002Ewinch"},
-        {".WinCH-old", true, "%u002EWinCH-old"},
-        {".winch", false, ".winch"},
-        {".winc", true, ".winc"},
-        {"\xEF\xBF\xBD", true, "\xEF\xBF\xBD"},
-        {"\xC2\x85", true, "\xC2\x85"},
+        {"plain.txt", FIRST, "plain.txt"},
+        {"trailing dot.", FIRST, "trailing dot."},
+        {"trailing space ", FIRST, "trailing space "},
+        {"CON", FIRST, "CON"},
+        {"back\\slash", FIRST, "back\\slash"},
+        {"q?*<>|\"", FIRST, "q?*<>|\""},
+        {"nl\nname", FIRST, "nl%u000Aname"},
+        {"cr\rname", FIRST, "cr%u000Dname"},
+        {"del\x7F", FIRST, "del%u007F"},
+        {"a:b/c", FIRST, "a%u003Ab%u002Fc"},
+        {"hash#1", FIRST, "hash#1"},
+        {"hash#1", LAST, "hash%u00231"},
+        {"#1", FIRST | LAST, "%u00231"},
+        {"a#12#0034567890123456789012", LAST, "a#12%u00230034567890123456789012"},
+        {"hash#", LAST, "hash#"},
+        {"hash##7", LAST, "hash#%u00237"},
+        {"hash#1.txt", LAST, "hash#1.txt"},
+        {"hash#1a", LAST, "hash#1a"},
+        {"2026", LAST, "2026"},
+        {"%u0023\x31", LAST, "%u0025u00231"},
+        {"[br]*", FIRST, "[br]*"},
+        {"emoji\xF0\x9F\x98\x80", FIRST, "emoji\xF0\x9F\x98\x80"},
+        {"nfd-e\xCC\x81", FIRST, "nfd-e\xCC\x81"},
+        {"nfc-\xC3\xA9", FIRST, "nfc-\xC3\xA9"},
+        {"100%", FIRST, "100%"},
+        {"%u12", FIRST, "%u12"},
+        {"%u00e9", FIRST, "%u0025u00e9"},
+        {"%u00E9x", FIRST, "%u0025u00E9x"},
+        {"%U00E9", FIRST, "%U00E9"},
+        {"%%u0041", FIRST, "%%u0025u0041"},
+        {"%u0025u0041", FIRST, "%u0025u0025u0041"},
+        {".", 0, "%u002E"},
+        {"..", 0, "%u002E."},
+        {"...", 0, "..."},
+        {".git", FIRST, ".git"},
+        {".winch", FIRST, "%u002Ewinch"},
+        {".WinCH-old", FIRST, "%u002EWinCH-old"},
+        {".winch", 0, ".winch"},
+        {".winc", FIRST, ".winc"},
+        {"\xEF\xBF\xBD", FIRST, "\xEF\xBF\xBD"},
+        {"\xC2\x85", FIRST, "\xC2\x85"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         uint16_t units[PLAN_NAME_UNITS_MAX];
         ssize_t count = utf_to_utf16(cases[i].name, strlen(cases[i].name), units, 255);
         assert_true(count > 0);
         struct plan_component component;
-        plan_escape(units, (size_t)count, cases[i].first, &component);
+        plan_escape(units, (size_t)count, cases[i].where, &component);
         assert_int_equal(component.len, strlen(cases[i].expected));
         assert_memory_equal(component.bytes, cases[i].expected, component.len);
         assert_int_equal(component.changed, strcmp(cases[i].name, cases[i].expected) != 0);
-        check_back(units, (size_t)count, cases[i].first);
+        check_back(units, (size_t)count, cases[i].where);
     }
 }
 
@@ -131,17 +143,17 @@ static void test_units(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct plan_component component;
-        plan_escape(cases[i].units, cases[i].count, true, &component);
+        plan_escape(cases[i].units, cases[i].count, FIRST, &component);
         assert_int_equal(component.len, strlen(cases[i].expected));
         assert_memory_equal(component.bytes, cases[i].expected, component.len);
-        check_back(cases[i].units, cases[i].count, true);
+        check_back(cases[i].units, cases[i].count, FIRST);
     }
 }
 
 static void test_random_names_come_back(void **state)
 {
     (void)state;
-    static const uint16_t likely[] = {'%', 'u',    '0',    '4',    'A', 'f',  '.',  'w',   '/',
+    static const uint16_t likely[] = {'%', 'u',    '0',    '4',    'A', '#',  '.',  'w',   '/',
                                       ':', 0xD800, 0xDC00, 0xFFFE, 0,   0x7F, 0xE9, 0x20AC};
     uint64_t seed = 1;
     for (unsigned round = 0; round < 20000; round++) {
@@ -153,7 +165,7 @@ static void test_random_names_come_back(void **state)
             units[i] = (seed >> 60) < 13 ? likely[(seed >> 33) % ARRAY_LEN(likely)]
                                          : (uint16_t)(seed >> 33);
         }
-        check_back(units, count, round % 2 == 0);
+        check_back(units, count, round % 4);
     }
 }
 
@@ -162,9 +174,9 @@ static void test_extremes(void **state)
     (void)state;
     uint16_t units[PLAN_NAME_UNITS_MAX] = {0};
     struct plan_component component;
-    plan_escape(units, PLAN_NAME_UNITS_MAX, true, &component);
+    plan_escape(units, PLAN_NAME_UNITS_MAX, FIRST, &component);
     assert_int_equal(component.len, PLAN_NAME_UNITS_MAX * PLAN_ESCAPE_BYTES);
-    plan_escape(units, 0, true, &component);
+    plan_escape(units, 0, FIRST, &component);
     assert_int_equal(component.len, PLAN_ESCAPE_BYTES);
     assert_false(component.exact);
 }
