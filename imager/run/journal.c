@@ -287,8 +287,14 @@ int journal_detail(struct journal *journal, uint64_t task, const char **ret_erro
     int step = sqlite3_step(get);
     if (step == SQLITE_ROW) {
         const char *text = (const char *)sqlite3_column_text(get, 0);
+        const void *content = sqlite3_column_blob(get, 1);
+        bool lost = (text == NULL && sqlite3_column_type(get, 0) != SQLITE_NULL) ||
+                    (content == NULL && sqlite3_column_bytes(get, 1) > 0);
+        if (lost) {
+            return error_memory(err, "the journal");
+        }
         *ret_error = text != NULL ? text : "";
-        *ret_content = sqlite3_column_blob(get, 1);
+        *ret_content = content;
         *ret_len = (size_t)sqlite3_column_bytes(get, 1);
         return 0;
     }

@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char *const kind_names[FAULT_KINDS] = {"alloc", "read", "write",  "sync",
-                                                    "open",  "grow", "rename", "thread"};
+static const char *const kind_names[FAULT_KINDS] = {
+    "alloc", "read", "write", "sync", "open", "grow", "rename", "thread", "close", "map", "short"};
 
 static _Atomic unsigned long counts[FAULT_KINDS];
 

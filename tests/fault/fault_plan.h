@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Which call is to fail, from the environment:
- *   FAULT_CALL    kind of call: alloc, read, write, sync, open, grow, rename, thread
+ *   FAULT_CALL    kind of call: alloc, read, write, sync, open, grow, rename, thread,
+ *                 close, map, short (a read that gives half of what was asked for)
  *   FAULT_NTH     the n-th call of that kind fails, counted over all threads from 1
  *   FAULT_ERRNO   with this errno
  *   FAULT_REST=1  and so do all later ones
- *   FAULT_UNDER   only files below this folder count (read, write, sync, open, grow, rename)
+ *   FAULT_UNDER   only files below this folder count (not of alloc, thread, map)
  *   FAULT_COUNTS  at the end the number of calls of each kind is written to this file
  */
 #ifndef WINCH_FAULT_PLAN_H
@@ -22,6 +23,9 @@ enum fault_kind {
     FAULT_GROW,
     FAULT_RENAME,
     FAULT_THREAD,
+    FAULT_CLOSE,
+    FAULT_MAP,
+    FAULT_SHORT,
     FAULT_KINDS
 };
 
