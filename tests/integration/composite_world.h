@@ -42,8 +42,8 @@ static struct {
     size_t count;
 } journal = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void keep_node(void *self, uint64_t cookie, unsigned level, uint32_t index,
-                      uint64_t generation, uint32_t crc32c)
+static inline void keep_node(void *self, uint64_t cookie, unsigned level, uint32_t index,
+                             uint64_t generation, uint32_t crc32c)
 {
     (void)self;
     assert_int_equal(cookie, 4711);
@@ -55,7 +55,7 @@ static void keep_node(void *self, uint64_t cookie, unsigned level, uint32_t inde
     (void)pthread_mutex_unlock(&journal.lock);
 }
 
-static void upload_open(struct upload *upload, const char *name)
+static inline void upload_open(struct upload *upload, const char *name)
 {
     (void)snprintf(upload->name, sizeof(upload->name), "%s", name);
     (void)snprintf(upload->prefix, sizeof(upload->prefix), ".winch/parts/run/%s/", name);
@@ -66,7 +66,7 @@ static void upload_open(struct upload *upload, const char *name)
     session_open(&upload->session);
 }
 
-static int upload_start(struct upload *upload)
+static inline int upload_start(struct upload *upload)
 {
     struct upload_object object = {.name = upload->name,
                                    .content_type = "application/x-test",
@@ -79,14 +79,14 @@ static int upload_start(struct upload *upload)
     return upload->composite != NULL ? 0 : -1;
 }
 
-static void upload_close(struct upload *upload)
+static inline void upload_close(struct upload *upload)
 {
     upload_composite_free(upload->composite);
     session_close(&upload->session);
 }
 
 /* At most `limit` parts on the session's own uploader. */
-static void upload_parts(struct upload *upload, uint32_t limit)
+static inline void upload_parts(struct upload *upload, uint32_t limit)
 {
     struct upload_source source = pattern_source(&upload->pattern, upload->size_bytes);
     uint32_t index;
@@ -124,7 +124,7 @@ static void *work(void *self)
     return NULL;
 }
 
-static void upload_all(struct upload *upload, unsigned workers)
+static inline void upload_all(struct upload *upload, unsigned workers)
 {
     pthread_t threads[16];
     for (unsigned i = 0; i < workers; i++) {
@@ -136,7 +136,7 @@ static void upload_all(struct upload *upload, unsigned workers)
     assert_int_equal(upload->completed, 1);
 }
 
-static void assert_complete(struct upload *upload)
+static inline void assert_complete(struct upload *upload)
 {
     if (upload->progress != UPLOAD_COMPLETE) {
         fail_msg("not complete: %d %s", (int)upload->progress, upload->session.err.message);
@@ -148,7 +148,8 @@ static void assert_complete(struct upload *upload)
     assert_int_equal(count_objects(&upload->session, upload->prefix), 0);
 }
 
-static void assert_failed(const struct upload *upload, enum error_kind kind, const char *reason)
+static inline void assert_failed(const struct upload *upload, enum error_kind kind,
+                                 const char *reason)
 {
     const struct error *err = &upload->session.err;
     if (upload->progress != UPLOAD_FAILED || err->kind != kind ||

@@ -36,7 +36,7 @@ static struct {
     char bucket[64];
 } world;
 
-static int start_server(const char *program)
+static inline int start_server(const char *program)
 {
     (void)snprintf(world.port_file, sizeof(world.port_file), "/tmp/upload-world-%d", getpid());
     world.server = fork();
@@ -58,7 +58,7 @@ static int start_server(const char *program)
     return -1;
 }
 
-static int world_open(void **state)
+static inline int world_open(void **state)
 {
     (void)state;
     struct error err = {0};
@@ -77,7 +77,7 @@ static int world_open(void **state)
     return program != NULL ? start_server(program) : -1;
 }
 
-static int world_close(void **state)
+static inline int world_close(void **state)
 {
     (void)state;
     if (world.server > 0) {
@@ -90,7 +90,7 @@ static int world_close(void **state)
 
 /* ---- faults ---- */
 
-static void control(const char *method, const char *path, const char *lines)
+static inline void control(const char *method, const char *path, const char *lines)
 {
     struct http_settings settings = {.user_agent = "test"};
     struct error err = {0};
@@ -111,12 +111,12 @@ static void control(const char *method, const char *path, const char *lines)
     http_client_free(client);
 }
 
-static void faults_set(const char *lines)
+static inline void faults_set(const char *lines)
 {
     control("POST", "faults", lines);
 }
 
-static void faults_clear(void)
+static inline void faults_clear(void)
 {
     control("DELETE", "faults", "");
 }
@@ -130,7 +130,7 @@ struct session {
     struct error err;
 };
 
-static void session_open(struct session *session)
+static inline void session_open(struct session *session)
 {
     if (session->settings.rights == 0) {
         session->settings.rights = ALL_RIGHTS;
@@ -148,13 +148,13 @@ static void session_open(struct session *session)
     assert_non_null(session->uploader);
 }
 
-static void session_close(struct session *session)
+static inline void session_close(struct session *session)
 {
     uploader_free(session->uploader);
     upload_engine_free(session->engine);
 }
 
-static struct upload_counters counters_of(struct session *session)
+static inline struct upload_counters counters_of(struct session *session)
 {
     struct upload_counters counters;
     upload_engine_counters(session->engine, &counters);
@@ -171,7 +171,8 @@ struct pattern {
     _Atomic uint64_t read_bytes;
 };
 
-static ssize_t pattern_read(void *self, uint64_t offset, void *buf, size_t len, struct error *err)
+static inline ssize_t pattern_read(void *self, uint64_t offset, void *buf, size_t len,
+                                   struct error *err)
 {
     struct pattern *pattern = self;
     if (pattern->fail_at != 0 && offset + len > pattern->fail_at) {
@@ -194,12 +195,12 @@ static ssize_t pattern_read(void *self, uint64_t offset, void *buf, size_t len, 
     return (ssize_t)count;
 }
 
-static struct upload_source pattern_source(struct pattern *pattern, uint64_t size_bytes)
+static inline struct upload_source pattern_source(struct pattern *pattern, uint64_t size_bytes)
 {
     return (struct upload_source){.size_bytes = size_bytes, .read = pattern_read, .self = pattern};
 }
 
-static uint32_t pattern_sum(const struct pattern *like, uint64_t offset, uint64_t size_bytes)
+static inline uint32_t pattern_sum(const struct pattern *like, uint64_t offset, uint64_t size_bytes)
 {
     static unsigned char buf[65536];
     struct pattern pattern = {
@@ -215,14 +216,14 @@ static uint32_t pattern_sum(const struct pattern *like, uint64_t offset, uint64_
     return crc;
 }
 
-static uint32_t pattern_crc(uint64_t seed, uint64_t offset, uint64_t size_bytes)
+static inline uint32_t pattern_crc(uint64_t seed, uint64_t offset, uint64_t size_bytes)
 {
     return pattern_sum(&(struct pattern){.seed = seed}, offset, size_bytes);
 }
 
 /* ---- looks into the bucket ---- */
 
-static int take_crc(void *self, const void *bytes, size_t len, struct error *err)
+static inline int take_crc(void *self, const void *bytes, size_t len, struct error *err)
 {
     (void)err;
     uint32_t *crc = self;
@@ -230,14 +231,14 @@ static int take_crc(void *self, const void *bytes, size_t len, struct error *err
     return 0;
 }
 
-static void restart_crc(void *self)
+static inline void restart_crc(void *self)
 {
     *(uint32_t *)self = 0;
 }
 
 /* The object's bytes, read back, have this checksum. */
-static void assert_content(struct session *session, const char *name, uint64_t size_bytes,
-                           uint32_t crc)
+static inline void assert_content(struct session *session, const char *name, uint64_t size_bytes,
+                                  uint32_t crc)
 {
     struct gcs_object object;
     struct error err = {0};
@@ -254,8 +255,8 @@ static void assert_content(struct session *session, const char *name, uint64_t s
     assert_int_equal(read, crc);
 }
 
-static int count_object(void *self, const char *name, const struct gcs_object *object,
-                        struct error *err)
+static inline int count_object(void *self, const char *name, const struct gcs_object *object,
+                               struct error *err)
 {
     (void)name;
     (void)object;
@@ -264,7 +265,7 @@ static int count_object(void *self, const char *name, const struct gcs_object *o
     return 0;
 }
 
-static uint64_t count_objects(struct session *session, const char *prefix)
+static inline uint64_t count_objects(struct session *session, const char *prefix)
 {
     uint64_t count = 0;
     struct error err = {0};
@@ -276,8 +277,8 @@ static uint64_t count_objects(struct session *session, const char *prefix)
 }
 
 /* Put something under a name, behind the back of the code under test. */
-static uint64_t plant(struct session *session, const char *name, const char *metadata,
-                      uint64_t seed, uint64_t offset, uint64_t size_bytes)
+static inline uint64_t plant(struct session *session, const char *name, const char *metadata,
+                             uint64_t seed, uint64_t offset, uint64_t size_bytes)
 {
     struct error err = {0};
     struct pattern pattern = {.seed = seed};
