@@ -19,7 +19,7 @@ struct upload {
     struct upload_composite *composite;
     struct pattern pattern;
     char name[64];
-    char prefix[64];
+    char prefix[128];
     uint64_t size_bytes;
     uint64_t part_size;
     const char *metadata;
