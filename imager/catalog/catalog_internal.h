@@ -143,6 +143,7 @@ enum catalog_flag {
     CATALOG_SECURITY = 1 << 9,
     CATALOG_EFS = 1 << 10,
     CATALOG_INDEX = 1 << 11,
+    CATALOG_LOST_VALUE = 1 << 12,
 };
 
 enum { CATALOG_NAME_SPACE = 3, CATALOG_NAME_SAME_PARENT = 4, CATALOG_NAME_ODD_SPACE = 8 };

@@ -76,6 +76,10 @@ int catalog_get(const struct catalog *catalog, uint32_t index, struct catalog_vi
         entry.problem = catalog_words_get(&catalog->words, varint_take(&in));
         in.bad = in.bad || entry.problem == NULL;
     }
+    if ((flags & CATALOG_LOST_VALUE) != 0) {
+        entry.lost_value = catalog_words_get(&catalog->words, varint_take(&in));
+        in.bad = in.bad || entry.lost_value == NULL;
+    }
     take_values(&in, flags, &entry);
     if (in.bad) {
         return damaged(record, err);

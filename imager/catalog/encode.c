@@ -78,6 +78,13 @@ uint8_t *catalog_encode(struct catalog_words *words, const struct volume_entry *
     if (problem > 0) {
         out = varint_put(out, (uint64_t)problem);
     }
+    int lost = catalog_words_number(words, entry->lost_value);
+    if (lost < 0) {
+        return NULL;
+    }
+    if (lost > 0) {
+        out = varint_put(out, (uint64_t)lost);
+    }
     return put_values(out, entry);
 }
 
@@ -92,6 +99,7 @@ static unsigned entry_flags(const struct volume_entry *entry)
            (entry->case_sensitive ? CATALOG_CASE_SENSITIVE : 0U) |
            (dos_only ? CATALOG_DOS_NAMES_ONLY : 0U) |
            (entry->problem != NULL ? CATALOG_PROBLEM : 0U) |
+           (entry->lost_value != NULL ? CATALOG_LOST_VALUE : 0U) |
            (entry->reparse_tag != 0 ? CATALOG_REPARSE_TAG : 0U) |
            (entry->reparse != NULL ? CATALOG_REPARSE : 0U) |
            (entry->object_id != NULL ? CATALOG_OBJECT_ID : 0U) |

@@ -67,6 +67,9 @@ static const struct plan_decision decisions[PLAN_CODE_COUNT] = {
     /* The catalog has a sentence for each. */
     [PLAN_CODE_CROSSED_DATA] = {PLAN_FAILED, REASON_CROSS_LINKED,
                                 "clusters of its data are claimed by others too, or are free"},
+    [PLAN_CODE_LOST_VALUE] = {PLAN_FAILED, REASON_BAD_RECORD,
+                              "its extended attributes, object id, security or EFS data are "
+                              "damaged"},
     [PLAN_CODE_CROSSED_VALUE] = {PLAN_FAILED, REASON_CROSS_LINKED,
                                  "clusters of its extended attributes, security or EFS data are "
                                  "claimed by others too, or are free"},
@@ -82,6 +85,8 @@ static const struct volume_stream *holder_of(const struct volume_entry *entry,
 static const struct volume_stream *find_unnamed(const struct volume_entry *entry);
 static bool is_directory(const struct volume_entry *entry);
 static bool is_lost(const struct volume_stream *stream);
+static enum plan_code decide_values(const struct volume_entry *entry);
+static bool is_by_value(enum plan_code code);
 static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
                                     const struct volume_stream *unnamed);
 static enum plan_code decide_wof(const struct volume_entry *entry,
@@ -123,8 +128,9 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
     const struct volume_stream *unnamed = find_unnamed(entry);
     bool link = plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_LINK;
     bool lost = unnamed != NULL && is_lost(unnamed);
-    if (entry->crossed_value != NULL && (link || directory) && around->included) {
-        return PLAN_CODE_CROSSED_VALUE;
+    enum plan_code by_value = decide_values(entry);
+    if (by_value != PLAN_CODE_SEND && (link || directory) && around->included) {
+        return by_value;
     }
     if (link && (directory || unnamed == NULL || (!lost && !plan_data_any(unnamed)))) {
         return around->included ? PLAN_CODE_LINK : PLAN_CODE_NOT_INCLUDED;
@@ -142,7 +148,7 @@ enum plan_code plan_decide_entry(const struct plan *plan, const struct volume_en
         code = unnamed == NULL ? PLAN_CODE_NO_DATA : decide_data(plan, entry, unnamed);
     }
     bool is_sent = decisions[code].state == PLAN_SEND;
-    return is_sent && entry->crossed_value != NULL ? PLAN_CODE_CROSSED_VALUE : code;
+    return is_sent && by_value != PLAN_CODE_SEND ? by_value : code;
 }
 
 enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
@@ -164,7 +170,7 @@ enum plan_code plan_decide_stream(const struct plan *plan, enum plan_code code,
     }
     if (plan_classify_reparse(entry->reparse_tag) == PLAN_REPARSE_WOF &&
         data == volume_wof_stream(entry) && !is_directory(entry)) {
-        bool is_sent = code == PLAN_CODE_WOF || code == PLAN_CODE_CROSSED_VALUE;
+        bool is_sent = code == PLAN_CODE_WOF || is_by_value(code);
         return is_sent ? PLAN_CODE_WOF_STORED : code;
     }
     if (plan->streams == PLAN_STREAMS_NONE) {
@@ -219,7 +225,7 @@ const char *plan_form_name(const struct catalog_view *view, unsigned stream)
     return names[data->form];
 }
 
-/* What is cross-linked has a sentence of its own. */
+/* What is cross-linked or damaged has a sentence of its own. */
 static struct plan_decision with_sentence(enum plan_code code, const struct volume_entry *entry,
                                           const struct volume_stream *stream)
 {
@@ -227,6 +233,8 @@ static struct plan_decision with_sentence(enum plan_code code, const struct volu
     stream = holder_of(entry, stream);
     const char *own = code == PLAN_CODE_CROSSED_RECORD                   ? entry->crossed_record
                       : code == PLAN_CODE_CROSSED_VALUE                  ? entry->crossed_value
+                      : code == PLAN_CODE_LOST_VALUE                     ? entry->lost_value
+                      : code == PLAN_CODE_BAD_RECORD                     ? entry->problem
                       : code == PLAN_CODE_CROSSED_DATA && stream != NULL ? stream->crossed
                                                                          : NULL;
     if (own != NULL) {
@@ -267,6 +275,20 @@ static bool is_directory(const struct volume_entry *entry)
 static bool is_lost(const struct volume_stream *stream)
 {
     return stream->problem != NULL && (stream->lost || stream->size_bytes == 0);
+}
+
+/* What is wrong with values that are no content. */
+static enum plan_code decide_values(const struct volume_entry *entry)
+{
+    if (entry->crossed_value != NULL) {
+        return PLAN_CODE_CROSSED_VALUE;
+    }
+    return entry->lost_value != NULL ? PLAN_CODE_LOST_VALUE : PLAN_CODE_SEND;
+}
+
+static bool is_by_value(enum plan_code code)
+{
+    return code == PLAN_CODE_CROSSED_VALUE || code == PLAN_CODE_LOST_VALUE;
 }
 
 static enum plan_code decide_tagged(const struct plan *plan, const struct volume_entry *entry,
@@ -401,9 +423,9 @@ static enum plan_code decide_unnamed(const struct plan *plan, enum plan_code cod
     }
     enum plan_reparse kind = plan_classify_reparse(entry->reparse_tag);
     bool is_link = kind == PLAN_REPARSE_LINK;
-    if (code == PLAN_CODE_CROSSED_VALUE && kind == PLAN_REPARSE_DEDUP) {
+    if (is_by_value(code) && kind == PLAN_REPARSE_DEDUP) {
         return PLAN_CODE_REHYDRATED;
     }
-    bool is_sent = code == PLAN_CODE_CROSSED_VALUE && (!is_link || plan_data_any(stream));
+    bool is_sent = is_by_value(code) && (!is_link || plan_data_any(stream));
     return is_sent ? decide_data(plan, entry, stream) : code;
 }

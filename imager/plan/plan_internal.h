@@ -49,6 +49,7 @@ enum plan_code {
     PLAN_CODE_TOO_LARGE,
     PLAN_CODE_CROSSED_DATA,   /* this stream, or the entry for its unnamed one */
     PLAN_CODE_CROSSED_VALUE,  /* the entry; its streams are sent all the same */
+    PLAN_CODE_LOST_VALUE,     /* likewise */
     PLAN_CODE_CROSSED_RECORD, /* the entry and all of its streams */
     PLAN_CODE_COUNT,
 };

@@ -4,6 +4,7 @@
  * say about clusters is judged in builder_stream.c.
  */
 #include "volume/builder.h"
+#include "volume/values.h"
 
 #include <string.h>
 
@@ -11,8 +12,6 @@
 #define STANDARD_BYTES_LONG 72 /* NTFS 3: owner, security id, USN */
 #define STANDARD_CASE_SENSITIVE 0x01
 #define FILE_NAME_BYTES_MIN 66
-#define OBJECT_ID_BYTES 16
-#define REPARSE_BYTES_MIN 8
 /* Reparse data, EAs, security descriptor and $EFS of one entry, when none is resident. */
 #define VALUES_BYTES (BUILDER_REPARSE_BYTES_MAX + 4 * BUILDER_VALUE_BYTES_MAX)
 
@@ -388,8 +387,8 @@ static int add_piece(struct builder *builder, struct builder_item *item,
     return 0;
 }
 
-/* Values that the entry carries whole. A damaged one is left out; without its reparse data an entry
- * cannot be told from a plain file, so that this one spoils the entry. */
+/* Values that the entry carries whole. A damaged one is left out and named; without its reparse
+ * data an entry cannot be told from a plain file, so that this one spoils the entry. */
 static int finish_value(struct builder *builder, struct builder_item *item, struct error *err)
 {
     struct volume_entry *entry = &builder->entry;
@@ -401,12 +400,17 @@ static int finish_value(struct builder *builder, struct builder_item *item, stru
     if (load_value(builder, item, max, &bytes, &len, err) != 0) {
         return -1;
     }
+    const char *problem = values_problem(item->type, bytes, len);
+    if (problem != NULL && item->type == ATTRIBUTE_REPARSE) {
+        builder_set_problem(builder, problem);
+        return 0;
+    }
+    if (problem != NULL) {
+        entry->lost_value = entry->lost_value == NULL ? problem : entry->lost_value;
+        return 0;
+    }
     switch (item->type) {
     case ATTRIBUTE_REPARSE:
-        if (bytes == NULL || len < REPARSE_BYTES_MIN) {
-            builder_set_problem(builder, "its reparse data is damaged");
-            return 0;
-        }
         entry->reparse = bytes;
         entry->reparse_len = len;
         entry->reparse_tag = read_le32(bytes);
@@ -416,7 +420,7 @@ static int finish_value(struct builder *builder, struct builder_item *item, stru
         entry->ea_len = len;
         break;
     case ATTRIBUTE_OBJECT_ID:
-        entry->object_id = len >= OBJECT_ID_BYTES ? bytes : NULL;
+        entry->object_id = bytes;
         break;
     case ATTRIBUTE_SECURITY:
         entry->security = bytes;

@@ -119,6 +119,8 @@ struct volume_entry {
     size_t security_len;
     const uint8_t *efs; /* $EFS value of $LOGGED_UTILITY_STREAM, or NULL */
     size_t efs_len;
+    /* NULL, or which of the values above is damaged and so left out: a sentence part. */
+    const char *lost_value;
     uint64_t unnamed_directory_index_bytes; /* size of $I30, for reports; 0 if none */
     /* As volume_stream.crossed, for what is no stream: the attribute list or the reparse data,
      * without which nothing of the entry can be trusted, and any other value above. */
