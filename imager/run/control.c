@@ -11,7 +11,11 @@ static int upload_once(struct run *run, const char *tail, const char *content_ty
                        struct upload_result *result, struct error *err)
 {
     text_reset(name);
-    run_control_name(run, run->identity.run, tail, name);
+    if (strncmp(tail, ".winch/", strlen(".winch/")) == 0) {
+        text_printf(name, "%s%s%s", run->url.prefix, run->url.prefix[0] != '\0' ? "/" : "", tail);
+    } else {
+        run_control_name(run, run->identity.run, tail, name);
+    }
     if (name->failed) {
         return error_memory(err, "the name of a control object");
     }
@@ -46,7 +50,7 @@ int control_upload(struct run *run, char tail[CONTROL_TAIL_MAX], const char *con
             *err = failure;
             return -1;
         }
-        (void)snprintf(tail, CONTROL_TAIL_MAX, "%.48s-%u", wanted, i + 1);
+        (void)snprintf(tail, CONTROL_TAIL_MAX, "%.112s-%u", wanted, i + 1);
     }
     return -1;
 }

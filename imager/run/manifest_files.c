@@ -146,7 +146,7 @@ static int write_item(struct manifest_writer *writer, const struct manifest_orde
         return -1;
     }
     if (!packer->open) {
-        char name[64];
+        char name[CONTROL_TAIL_MAX];
         (void)snprintf(name, sizeof(name), "manifest-%05zu.jsonl.gz", index->count);
         if (packer_open(packer, name, err) != 0) {
             return -1;
@@ -233,6 +233,92 @@ static int write_security(struct run *run, struct packer *packer, struct manifes
     return 0;
 }
 
+/* ---- chunk stores -------------------------------------------------------------------------- */
+
+/* How the chunks of an entry are found, when it could not be read: its line of its own. */
+static int write_reparse(struct manifest_writer *writer, const struct run_volume *volume,
+                         struct plan_namer *namer, struct text *line, struct error *err)
+{
+    const struct catalog_view *view = &writer->view;
+    struct outcome outcome = outcome_of_entry(writer->run, volume, view);
+    size_t len = 0;
+    bool exact = true;
+    text_reset(line);
+    if (outcome.state != OUTCOME_FAILED || outcome.reason == NULL ||
+        strcmp(outcome.reason, REASON_DEDUP) != 0) {
+        return 0;
+    }
+    const char *path = plan_path(namer, view->index, 0, &len, &exact);
+    if (path == NULL) {
+        return error_memory(err, "a path");
+    }
+    text_add(line, "{\"path\":");
+    text_add_json(line, path, len);
+    text_printf(line, ",\"volume\":\"%s\",\"record\":\"%llu\",\"sequence\":%u,\"reparse\":\"",
+                volume->id, (unsigned long long)view->entry.record, (unsigned)view->entry.sequence);
+    text_add_base64(line, view->entry.reparse, view->entry.reparse_len);
+    text_add(line, "\"}\n");
+    return 0;
+}
+
+static int write_reparse_of(struct manifest_writer *writer, size_t index, struct packer *packer,
+                            unsigned *pieces, struct error *err)
+{
+    const struct run_volume *volume = &writer->run->volumes[index];
+    struct plan_namer *namer = manifest_namer(writer, index, err);
+    if (namer == NULL) {
+        return -1;
+    }
+    for (uint32_t entry = 0; entry < catalog_count(volume->catalog); entry++) {
+        if (catalog_get(volume->catalog, entry, &writer->view, err) != 0) {
+            return -1;
+        }
+        if (plan_classify_reparse(writer->view.entry.reparse_tag) != PLAN_REPARSE_DEDUP) {
+            continue;
+        }
+        if (write_reparse(writer, volume, namer, &packer->line, err) != 0) {
+            return -1;
+        }
+        if (packer->line.len == 0) {
+            continue;
+        }
+        char name[CONTROL_TAIL_MAX];
+        (void)snprintf(name, sizeof(name), ".winch/dedup/reparse-%s-%05u.jsonl.gz",
+                       writer->run->identity.run, *pieces);
+        if ((!packer->open && packer_open(packer, name, err) != 0) ||
+            packer_add(packer, err) != 0) {
+            return -1;
+        }
+        if (packer->packed.len >= PIECE_BYTES) {
+            (*pieces)++;
+            if (packer_close(packer, err) != 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Beside the store, so that what is kept there can be put together without the manifest. */
+static int write_dedup(struct manifest_writer *writer, struct packer *packer, struct error *err)
+{
+    const struct run *run = writer->run;
+    bool any = false;
+    unsigned pieces = 0;
+    for (size_t i = 0; i < run->summary->reason_count; i++) {
+        any = any || strcmp(run->summary->reasons[i].reason, REASON_DEDUP) == 0;
+    }
+    if (!any || run->settings->dedup == PLAN_DEDUP_FAIL) {
+        return 0;
+    }
+    for (size_t i = 0; i < run->volume_count; i++) {
+        if (write_reparse_of(writer, i, packer, &pieces, err) != 0) {
+            return -1;
+        }
+    }
+    return packer->open ? packer_close(packer, err) : 0;
+}
+
 /* ---- index ----------------------------------------------------------------------------------- */
 
 static void add_file(struct text *json, const struct manifest_file *file)
@@ -298,6 +384,9 @@ int manifest_upload(struct run *run, struct manifest_index *ret_index, struct er
     int result = write_pieces(run, &writer, &packer, ret_index, err);
     if (result == 0) {
         result = write_security(run, &packer, ret_index, err);
+    }
+    if (result == 0) {
+        result = write_dedup(&writer, &packer, err);
     }
     if (result == 0) {
         result = upload_index(run, ret_index, err);

@@ -172,4 +172,4 @@ class Bucket:
         """What must be equal between two runs: names, sizes and checksums, but not the runs."""
         runs = (prefix + '/' if prefix else '') + '.winch/runs/'
         return {name: (item['size'], item['crc32c']) for name, item in self.list(prefix).items()
-                if not name.startswith(runs)}
+                if not name.startswith(runs) and '/.winch/dedup/reparse-' not in name}

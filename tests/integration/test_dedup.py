@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Files of Windows Data Deduplication, from chunk stores that the tests made themselves."""
+import gzip
 import hashlib
+import json
 import os
 
 import pytest
@@ -69,6 +71,15 @@ def test_store_not_needed_for_a_conflict(winch, storage, images):
     check_no_store(storage, manifest)
 
 
+def check_reparse(storage, run, lines):
+    """Beside the store stands how the chunks of each failed file are found."""
+    name = 'p/.winch/dedup/reparse-%s-00000.jsonl.gz' % run
+    first, *rest = gzip.decompress(storage.bucket().get(name)).decode().splitlines()
+    assert json.loads(first) == {'schema': 'winch-manifest/1', 'run': run}
+    blobs = {line['path']: line['reparse'] for line in map(json.loads, rest)}
+    assert blobs == {path: line['reparse'] for path, line in lines.items()}
+
+
 def test_damaged(winch, storage, images):
     image = images.get('dedup-damaged')
     with open(os.path.splitext(str(image))[0] + '.sentences', encoding='utf-8') as stream:
@@ -85,6 +96,7 @@ def test_damaged(winch, storage, images):
     assert manifest.by_path()['sound.bin']['state'] == 'uploaded'
     check_store(storage, manifest, images.rows('dedup-damaged'))
     assert all(line['reparse_tag'] and line['reparse'] for line in lines.values())
+    check_reparse(storage, result.json['run'], lines)
 
 
 def test_large(winch, storage, images):
@@ -103,6 +115,7 @@ def test_raw(winch, storage, images):
     result, manifest = migrate(winch, storage, images.get('dedup'), '--dedup', 'raw', expect=3)
     assert set(result.json['reasons']) == {'dedup'}
     check_store(storage, manifest, images.rows('dedup'))
+    check_reparse(storage, result.json['run'], failed(manifest))
 
 
 @pytest.mark.parametrize('name', ('.winch/dedup/', 'manifest-00000', 'sound.bin'))
