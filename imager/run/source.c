@@ -297,9 +297,10 @@ int source_plan(struct run *run, struct error *err)
     warn_of_missing(run);
     if (run->summary->planned.raw > 0) {
         run_warn(run,
-                 "%llu encrypted (EFS) streams go as ciphertext: only NTFS can read them, with the "
-                 "keys of their owners",
-                 (unsigned long long)run->summary->planned.raw);
+                 "%llu encrypted (EFS) %s as ciphertext: only NTFS can read that, with the keys of "
+                 "the owners",
+                 (unsigned long long)run->summary->planned.raw,
+                 run->summary->planned.raw == 1 ? "stream goes" : "streams go");
     }
     run->summary->objects_total = run->task_count - run->summary->planned.spares;
     run->summary->bytes_total = run->byte_count;
