@@ -18,7 +18,7 @@ struct made {
 static void put(struct made *made, uint64_t value, size_t width)
 {
     for (size_t i = 0; i < width; i++) {
-        made->bytes[made->len++] = (uint8_t)(value >> (8 * i));
+        made->bytes[made->len++] = i < sizeof(value) ? (uint8_t)(value >> (8 * i)) : 0;
     }
 }
 
