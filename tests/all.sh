@@ -27,7 +27,18 @@ close_suite() {
     passed=$((passed + $3)) failed=$((failed + fails)) skipped=$((skipped + $5))
     printf '%-24s %5d passed %4d failed %4d skipped %5d s\n' "$1" "$3" "$fails" "$5" "$6"
     if [ "$fails" != 0 ]; then
-        tail -n 60 "$logs/$1.log" | sed 's/^/    /'
+        show_failures "$1" | sed 's/^/    /'
+    fi
+}
+
+# show_failures NAME: what pytest says of them, below which tables may stand; else the log's end.
+show_failures() {
+    begins=$(grep -nE '^=+ (FAILURES|ERRORS) =+$' "$logs/$1.log" | head -n 1 | cut -d: -f1)
+    if [ -n "$begins" ]; then
+        tail -n "+$begins" "$logs/$1.log" | sed '/= short test summary/,$d' | head -n 120
+        grep -E '^(FAILED|ERROR) ' "$logs/$1.log"
+    else
+        tail -n 60 "$logs/$1.log"
     fi
 }
 
@@ -62,7 +73,7 @@ run_counted() {
 run_pytest() {
     name=$1
     shift
-    run_counted "$name" "$python" -B -m pytest -q -rs -p no:cacheprovider --tb=short "$@"
+    run_counted "$name" "$python" -B -m pytest -q -rfEs -p no:cacheprovider --tb=short "$@"
 }
 
 # run_unit NAME BUILD [meson test arguments]
@@ -171,7 +182,7 @@ run_tsan() {
     run_unit tsan-unit "$top/build-tsan" --timeout-multiplier 8 ${fixed:+--wrapper "$fixed"} $names
     # shellcheck disable=SC2086
     WINCH=$top/build-tsan/winch FAKE_GCS=$top/build/fake-gcs run_counted tsan-integration \
-        $fixed "$python" -B -m pytest -q -rs -p no:cacheprovider --tb=short \
+        $fixed "$python" -B -m pytest -q -rfEs -p no:cacheprovider --tb=short \
         "$top/tests/integration/test_kill.py" "$top/tests/integration/test_faults.py"
     unset TSAN_OPTIONS
 }
