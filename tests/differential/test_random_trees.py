@@ -21,7 +21,7 @@ from comparing import Comparison, check_counts
 from conftest import INTEGRATION_FIXTURES
 from local_storage import LocalStorage
 from manifest import Manifest
-from migrated import Migrated, compare
+from migrated import Migrated, compare, unescape
 from random_tree import File, Folder, RandomTree, Unusable
 from readers import FIRST_FREE, FsNtfs, Icat, NtfsCat
 from results import TREES
@@ -34,6 +34,10 @@ READER_EVERY = 3        # one tree of so many is read by libfsntfs, too
 ACCEPTED = ('same', 'refuses')
 SHOWN = 300             # characters of a line about a problem
 EPOCH = datetime.datetime(1970, 1, 1)
+
+
+def key_of(line):
+    return int(line['record']), unescape(line.get('stream', ''))
 
 
 def moment(text):
@@ -52,6 +56,7 @@ class Trial:
         self.state = os.path.join(folder, 'state')
         self.problems = []
         self.miswritten = 0     # streams that ntfs-3g did not write as told
+        self.damaged = set()    # (record, stream) that it left such that nobody reads them
         self.tree = RandomTree(seed, self.image).make()
 
     def run(self, fake_gcs, winch):
@@ -66,14 +71,16 @@ class Trial:
         bucket = 'tree-%d-%d' % (os.getpid(), self.seed)
         result = winch.migrate(storage, self.image, 'gs://%s/p' % bucket, '--no-default-excludes',
                                expect=None)
-        if result.exit != 0:
-            self.problems.append(str(result))
         if result.exit not in (0, 3):
+            self.problems.append(str(result))
             return
         manifest = Manifest(storage.bucket(bucket), 'p')
+        rows = self.rows_as_left(manifest)
+        if result.exit != (3 if self.damaged else 0):
+            self.problems.append(str(result))
         self.problems += ['%r: %s' % (line.get('path', ''), line) for line in manifest.lines
-                          if line['state'] == 'failed']
-        comparison = Comparison(storage.bucket(bucket), manifest, 'p').compare(self.tree.rows())
+                          if line['state'] == 'failed' and key_of(line) not in self.damaged]
+        comparison = Comparison(storage.bucket(bucket), manifest, 'p').compare(rows)
         self.judge(comparison.problems, Migrated(storage.bucket(bucket), 'p'))
         self.check_lines(manifest)
         try:
@@ -81,6 +88,29 @@ class Trial:
             self.check_records(result, manifest)
         except AssertionError as error:
             self.problems.append(str(error))
+
+    def rows_as_left(self, manifest):
+        """What was put there; but ntfs-3g may leave an attribute list that names a record by a
+        wrong number. A stream that winch fails for that, and of which no other reader gives the
+        bytes that were written, is wanted as failed."""
+        rows, lines = self.tree.rows(), manifest.by_path()
+        streams = manifest.stream_lines()
+        for row in rows:
+            line = lines.get(names.path(row.path, False), {})
+            line = lines.get(line.get('target'), line) if line.get('state') == 'name' else line
+            line = streams.get((line.get('path'), names.component(row.stream, last=True)),
+                               line) if row.stream else line
+            if line.get('state') != 'failed' or line['reason'] != 'bad-record' or \
+                    row.stream and 'stream' not in line:
+                continue
+            key = key_of(line)
+            answers = [reader.read(self.image, [key])[key]
+                       for reader in (NtfsCat(), Icat(), FsNtfs()) if not reader.absent()]
+            if len(answers) == 3 and not any(
+                    (got.size, got.sha256) == (row.size, row.sha256) for got in answers):
+                self.damaged.add(key)
+                row.want = 'bad-record'
+        return rows
 
     def judge(self, problems, found):
         """ntfs-3g at times does not write what it is told to. That, and nothing else, it is when
@@ -146,7 +176,8 @@ class Trial:
         states = [line['state'] for line in manifest.lines
                   if 'path' in line and int(line['record']) >= FIRST_FREE and
                   line.get('reason') != 'system' and 'stream' not in line]
-        assert states.count('uploaded') == sum(not node.link for node in files), 'files'
+        failed = len({record for record, _ in self.damaged})
+        assert states.count('uploaded') == sum(not node.link for node in files) - failed, 'files'
         assert states.count('link') == sum(node.link for node in files), 'links'
         assert states.count('directory') == sum(isinstance(node, Folder) for node in nodes), 'dirs'
         assert states.count('name') == sum(node.names - 1 for node in files), 'names'
@@ -204,7 +235,7 @@ def test_random_trees(request, tmp_path):
     fake_gcs = INTEGRATION_FIXTURES.binary('FAKE_GCS', 'fake-gcs')
     first, number = chosen_seeds(request.config)
     end = time.monotonic() + SECONDS
-    seed, entries, size, miswritten, failed, unusable = first, 0, 0, 0, [], []
+    seed, entries, size, miswritten, damaged, failed, unusable = first, 0, 0, 0, 0, [], []
     while seed < first + number if number is not None else time.monotonic() < end:
         folder = tmp_path / str(seed)
         folder.mkdir()
@@ -218,6 +249,7 @@ def test_random_trees(request, tmp_path):
         entries += len(rows)
         size += sum(row.size for row in rows)
         miswritten += trial.miswritten
+        damaged += len(trial.damaged)
         if trial.problems:
             failed.append(trial.told())
         shutil.rmtree(folder)
@@ -227,9 +259,12 @@ def test_random_trees(request, tmp_path):
     if miswritten:
         TREES.append('%d streams were written by ntfs-3g other than told, and read by winch and '
                      'three others as written' % miswritten)
+    if damaged:
+        TREES.append('%d streams were left by ntfs-3g such that none of three others reads them '
+                     'whole; winch fails them' % damaged)
     assert not failed, '\n\n'.join(failed[:5])
     assert len(unusable) <= 2 + (seed - first) // 20, unusable
-    assert miswritten <= max(40, entries // 50), 'the generator is wrong, not ntfs-3g'
+    assert miswritten + damaged <= max(40, entries // 50), 'the generator is wrong, not ntfs-3g'
 
 
 def test_the_same_seed_gives_the_same_tree(tmp_path):
