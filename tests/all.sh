@@ -135,6 +135,17 @@ run_libfuzzer() {
     grep '^fuzz_' "$logs/libfuzzer.log" | sed 's/^/    /'
 }
 
+# The long form: ten times as many objects in chaos, and three seeds.
+run_integration() {
+    if [ "${CI:-}" = true ]; then
+        export WINCH_CHAOS=long
+    fi
+    run_pytest integration "$top/tests/integration"
+    unset WINCH_CHAOS
+    show_table images integration
+    show_table chaos integration
+}
+
 # The long form takes some minutes more: 4 GiB for each reader, and many random trees.
 run_differential() {
     if [ "${CI:-}" = true ]; then
@@ -183,7 +194,8 @@ run_tsan() {
     # shellcheck disable=SC2086
     WINCH=$top/build-tsan/winch FAKE_GCS=$top/build/fake-gcs run_counted tsan-integration \
         $fixed "$python" -B -m pytest -q -rfEs -p no:cacheprovider --tb=short \
-        "$top/tests/integration/test_kill.py" "$top/tests/integration/test_faults.py"
+        "$top/tests/integration/test_kill.py" "$top/tests/integration/test_faults.py" \
+        "$top/tests/integration/test_chaos.py"
     unset TSAN_OPTIONS
 }
 
@@ -206,10 +218,7 @@ main() {
             style) run_counted style "$python" -B "$top/tests/style/check.py" ;;
             unit) run_unit unit "$top/build" ;;
             fake) run_pytest fake "$top/tests/fake" ;;
-            integration)
-                run_pytest integration "$top/tests/integration"
-                show_table images integration
-                ;;
+            integration) run_integration ;;
             differential) run_differential ;;
             fault)
                 build_sanitized

@@ -139,17 +139,18 @@ bool http_url_is_safe(const char *url);
  *
  * Tries again, with full-jitter backoff (1 s, doubled, at most 32 s; Retry-After is honoured up to
  * 120 s), after: no reply, 408, 429, 500, 502, 503, 504, and what `judge` turns into a retry. A 401
- * refreshes the credentials once. A try is cut when body bytes move slower than 1 KiB/s over 30 s,
- * time spent inside body->read not counted; when connecting takes over 20 s; or when the reply
- * does not start within reply_timeout_ms after the last body byte, or pauses that long. A try under
- * way is not cut by give_up_ms. A status of 300 or more that comes before the body was sent whole
- * ends the try and counts. A reply cut in the middle is no reply.
+ * refreshes the credentials once; where they had served this client before, three times, with
+ * backoff from the second on. A try is cut when body bytes move slower than 1 KiB/s over 30 s, time
+ * spent inside body->read not counted; when connecting takes over 20 s; or when the reply does not
+ * start within reply_timeout_ms after the last body byte, or pauses that long. A try under way is
+ * not cut by give_up_ms. A status of 300 or more that comes before the body was sent whole ends the
+ * try and counts. A reply cut in the middle is no reply.
  *
  * Returns 0 and fills `ret_reply` (release with http_reply_clear()) for any status that is final,
  * also 4xx; -1 with err->kind
  *   ERROR_RETRY      no final answer within give_up_ms or max_tries; the message names host and
  *                    cause
- *   ERROR_STOP_RUN   exit 4: TLS trust (names the CA file option), bad URL, a second 401, an
+ *   ERROR_STOP_RUN   exit 4: TLS trust (names the CA file option), bad URL, the last 401, an
  *                    Authorization header for a URL that is not safe (http_url_is_safe)
  *   ERROR_CANCELLED  settings.cancel was raised
  *   as body->read or sink set it.

@@ -103,7 +103,7 @@ struct http_call {
     bool unanswered;
     bool token_missing; /* the credentials cannot be had now, but were before */
     bool refresh;       /* ask for new credentials before the next try */
-    bool refreshed;     /* done once already */
+    unsigned refusals;  /* of the credentials */
     bool authorized;
 };
 
@@ -126,6 +126,7 @@ struct http_client {
     struct text header_text; /* request headers, each NUL-terminated; nodes point into it */
     struct curl_slist header_nodes[HTTP_HEADERS_MAX];
     char authorization[HTTP_AUTHORIZATION_MAX];
+    bool was_served; /* a request with these credentials was answered otherwise than by 401 */
     bool had_token;  /* the credentials worked once: without them now, the network is at fault */
     void *flat_body; /* HTTP_FLAT_BODY_MAX bytes, allocated on first use */
 

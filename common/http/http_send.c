@@ -10,6 +10,9 @@ enum { DESCRIBED_MAX = 400 }; /* of host and path in a message */
 /* A try that brings this share of a body further than any before it renews the time to give up:
  * hours of sending are not trouble. At most so often, or a call might never end. */
 enum { PROGRESS_STEPS = 16 };
+/* Credentials that have served before are refused so often by one call, a fresh token and a pause
+ * each time, before the run stops: one front end of many that errs must not end it. */
+enum { REFUSALS_MAX = 4 };
 
 enum step { STEP_FINAL, STEP_RETRY, STEP_AT_ONCE, STEP_FAILED };
 
@@ -21,7 +24,8 @@ static void report_try(struct http_client *client, const struct http_call *call)
 static void note_progress(struct http_client *client, struct http_call *call);
 static enum step next_step(struct http_client *client, struct http_call *call,
                            enum http_outcome outcome, struct error *err);
-static enum step after_401(struct http_call *call, struct error *err);
+static enum step after_401(const struct http_client *client, struct http_call *call,
+                           struct error *err);
 static int wait_before_retry(struct http_client *client, const struct http_call *call,
                              struct error *err);
 static void hand_over(struct http_client *client, const struct http_call *call,
@@ -232,9 +236,11 @@ static enum step next_step(struct http_client *client, struct http_call *call,
         call->unanswered = call->unanswered || attempt->sends > 0;
         return STEP_RETRY;
     }
+    client->was_served = client->was_served || (call->authorized && attempt->status != 401);
     switch (attempt->status) {
     case 401:
-        return after_401(call, err);
+        (void)snprintf(attempt->cause, sizeof(attempt->cause), "HTTP 401");
+        return after_401(client, call, err);
     case 408:
     case 500:
     case 502:
@@ -257,15 +263,21 @@ static enum step next_step(struct http_client *client, struct http_call *call,
     return STEP_FINAL;
 }
 
-static enum step after_401(struct http_call *call, struct error *err)
+static enum step after_401(const struct http_client *client, struct http_call *call,
+                           struct error *err)
 {
+    unsigned max_tries = call->request->max_tries;
     if (!call->authorized) {
         return STEP_FINAL;
     }
-    if (!call->refreshed) {
-        call->refreshed = true;
-        call->refresh = true;
+    call->refusals++;
+    call->refresh = true;
+    if (call->refusals == 1) {
         return STEP_AT_ONCE;
+    }
+    if (client->was_served && call->refusals < REFUSALS_MAX &&
+        (max_tries == 0 || call->tries < max_tries)) {
+        return STEP_RETRY;
     }
     (void)error_stop(err, EXIT_STATUS_RIGHTS,
                      "the server refused the access token and also a fresh one (HTTP 401); check "

@@ -32,6 +32,16 @@ static char *copy_of(const char *string)
     return string == NULL ? NULL : strdup(string);
 }
 
+static int parse_percent(const cJSON *json, double *ret, struct error *err)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(json, "percent");
+    *ret = item == NULL ? 0 : cJSON_GetNumberValue(item); /* NaN when it is no number */
+    if (!(*ret >= 0 && *ret <= 100)) {
+        return error_stop(err, EXIT_STATUS_USAGE, "\"percent\" is not a number from 0 to 100");
+    }
+    return 0;
+}
+
 int match_parse(const cJSON *json, struct match *ret, struct error *err)
 {
     struct match match = {0};
@@ -42,7 +52,9 @@ int match_parse(const cJSON *json, struct match *ret, struct error *err)
     memcpy(match.method, method == NULL ? "" : method, method == NULL ? 1 : strlen(method) + 1);
     if (match_number(json, "nth", 0, &match.nth, err) != 0 ||
         match_number(json, "count", 1, &match.count, err) != 0 ||
-        match_number(json, "every", 0, &match.every, err) != 0) {
+        match_number(json, "every", 0, &match.every, err) != 0 ||
+        match_number(json, "seed", 0, &match.seed, err) != 0 ||
+        parse_percent(json, &match.percent, err) != 0) {
         return -1;
     }
     match.path_contains = copy_of(match_string(json, "path_contains"));
@@ -112,12 +124,25 @@ static bool fits(const struct match *match, const struct match_subject *subject)
            (subject->name != NULL && strstr(subject->name, match->name_contains) != NULL);
 }
 
+/* Chance by seed and number alone, so that a run can be had again: splitmix64's finish. */
+static bool is_struck(const struct match *match)
+{
+    uint64_t value = match->seed * 0x9E3779B97F4A7C15U + match->seen;
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9U;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBU;
+    value ^= value >> 31;
+    return (double)(value >> 11) / (double)(1ULL << 53) < match->percent / 100;
+}
+
 bool match_is_due(struct match *match, const struct match_subject *subject)
 {
     if (!fits(match, subject)) {
         return false;
     }
     match->seen++;
+    if (match->percent > 0) {
+        return is_struck(match);
+    }
     if (match->every > 0) {
         return match->seen % match->every == 0;
     }

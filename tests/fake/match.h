@@ -14,6 +14,8 @@ struct match {
     uint64_t nth;        /* from this match on, counted from 1; 0: see every */
     uint64_t count;      /* so many from nth on */
     uint64_t every;      /* each so-manieth match */
+    double percent;      /* this share of the matches, by chance; 0: see above */
+    uint64_t seed;       /* of the chance: the same seed strikes the same matches */
     uint64_t seen;       /* matches so far */
 };
 
@@ -24,7 +26,7 @@ struct match_subject {
     const char *name;
 };
 
-/* Reads "method", "path_contains", "name_contains", "nth", "count", "every". */
+/* Reads "method", "path_contains", "name_contains", "nth", "count", "every", "percent", "seed". */
 int match_parse(const cJSON *json, struct match *ret, struct error *err) WARN_UNUSED;
 void match_clear(struct match *match);
 /* Counts the subject if it fits; true if it is its turn. The caller keeps others out meanwhile. */

@@ -193,6 +193,21 @@ def test_fault_status(tmp_path):
         assert fake.stats()["faults"] == 6
 
 
+def test_fault_by_chance():
+    def struck(seed, percent):
+        with Fake() as fake:
+            arm(fake, {"action": "status", "percent": percent, "seed": seed})
+            return [fake.get("x").status == 503 for _ in range(400)]
+    first = struck(1, 12.5)
+    assert first == struck(1, 12.5) != struck(2, 12.5)
+    assert 25 <= sum(first) <= 75
+    assert sum(struck(3, 100)) == 400
+    with Fake() as fake:
+        for wrong in (-1, 101, "5", None):
+            assert fake.call("POST", "/_fake/faults", json.dumps(
+                {"action": "reset", "percent": wrong}).encode()).status == 400
+
+
 def test_fault_reset_and_lost_reply(fake):
     arm(fake, {"path_contains": "name=gone", "action": "reset"},
         {"path_contains": "name=lost", "nth": 1, "action": "lost_reply"},

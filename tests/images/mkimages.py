@@ -6,6 +6,7 @@ Usage: mkimages.py OUTDIR [NAME...]            names: see MAKERS; none: all of t
        mkimages.py OUTDIR many COUNT SIZE      many.img with COUNT files of SIZE bytes
        mkimages.py OUTDIR big SIZE             big.img with one file of SIZE bytes
        mkimages.py OUTDIR move COUNT SIZE      move.img with both: what the kill tests move
+       mkimages.py OUTDIR mixed COUNT LARGE    mixed-COUNT.img with LARGE large ones among them
 Needs root, /dev/fuse and ntfs-3g; says what is missing and exits 77 otherwise.
 """
 import os
@@ -20,6 +21,7 @@ import kinds
 import ntfs_image
 
 MIB = 1 << 20
+LARGE = 65 * MIB    # beyond what travels in one request
 NOT_HERE = 77
 
 
@@ -67,6 +69,23 @@ def make_move(out, count, size):
     tree.write(os.path.join(out, 'move.tsv'))
 
 
+def make_mixed(out, count, large):
+    """Small files of all sizes up to 8 KiB, and large ones that travel in parts."""
+    image = os.path.join(out, 'mixed-%d.img' % count)
+    ntfs_image.make_volume(image, count * 12288 + large * (LARGE + MIB) + 64 * MIB, 'MIXED')
+    tree = expectation.Tree()
+    base = contents.noise(65, 8192)
+    with ntfs_image.Mounted(image) as tree.root:
+        for number in range(count):
+            head = b'%012d' % number
+            tree.file('d%03d/file%06d.dat' % (number // 500, number),
+                      (head + base)[:number * 37 % 8192])
+        for number in range(large):
+            tree.blocks('large/%02d.bin' % number,
+                        contents.noise_blocks(100 + number, LARGE + number * 4099))
+    tree.write(os.path.join(out, 'mixed-%d.tsv' % count))
+
+
 MAKERS = {
     'demo': demo_disk.make_demo,
     'kinds': kinds.make_kinds,
@@ -86,6 +105,7 @@ SIZED = {
     'many': (make_many, 2),
     'big': (make_big, 1),
     'move': (make_move, 2),
+    'mixed': (make_mixed, 2),
 }
 
 

@@ -27,6 +27,7 @@ from winch_program import Winch             # noqa: E402
 MOVE = ('move', 1200, 72 << 20)
 # Filled by test_images.py, printed at the end.
 TABLE = []
+CHAOS = []      # filled by test_chaos.py, printed, too
 
 
 def binary(variable, name):
@@ -141,11 +142,17 @@ def shared_images():
 
 
 def pytest_terminal_summary(terminalreporter):
-    if not TABLE:
-        return
-    terminalreporter.section('images')
-    line = '%-18s %6s %9s %7s  %-40s %s'
-    terminalreporter.write_line(line % ('volume', 'rows', 'uploaded', 'inline', 'by reason',
-                                        'verdict'))
-    for row in TABLE:
-        terminalreporter.write_line(line % row)
+    if TABLE:
+        terminalreporter.section('images')
+        line = '%-18s %6s %9s %7s  %-40s %s'
+        terminalreporter.write_line(line % ('volume', 'rows', 'uploaded', 'inline', 'by reason',
+                                            'verdict'))
+        for row in TABLE:
+            terminalreporter.write_line(line % row)
+    if CHAOS:
+        terminalreporter.section('chaos')
+        terminalreporter.write_line('%4s %6s %5s %11s %7s %9s %8s %11s %8s' % (
+            'seed', 'small', 'large', 'fault-free', 'faults', 'requests', 'at most', 'parts left',
+            'seconds'))
+        for row in CHAOS:
+            terminalreporter.write_line('%4d %6d %5d %11d %7d %9d %8d %11d %8.1f' % row)

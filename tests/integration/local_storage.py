@@ -25,16 +25,20 @@ class Server:
         self.port = port
         self.url = 'http://127.0.0.1:%d' % port
         self.local = threading.local()
+        self.token = None       # of a server with --require-token
 
     def request(self, method, path, body=None, headers=None):
         """(status, body); one kept connection per thread, opened again when it has died."""
+        headers = dict(headers or {})
+        if self.token:
+            headers['Authorization'] = 'Bearer ' + self.token
         for attempt in (1, 2):
             connection = getattr(self.local, 'connection', None)
             if connection is None:
                 connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=60)
                 self.local.connection = connection
             try:
-                connection.request(method, path, body, headers or {})
+                connection.request(method, path, body, headers)
                 reply = connection.getresponse()
                 return reply.status, reply.read()
             except (http.client.HTTPException, OSError):

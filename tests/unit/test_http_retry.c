@@ -1,70 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The retry policy of http_send(), row by row, against scripted replies. */
-#include "http/http_internal.h"
-#include "scripted_server.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "http_client_fixture.h"
 
 #include <pthread.h>
 #include <string.h>
-
-#define EMPTY(status) "HTTP/1.1 " status "\r\nContent-Length: 0\r\n\r\n"
-#define OK_REPLY "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-
-struct seen {
-    unsigned tries;
-    int statuses[SCRIPTED_REQUESTS_MAX];
-    unsigned numbers[SCRIPTED_REQUESTS_MAX];
-    unsigned asked; /* for credentials */
-    unsigned refreshed;
-    char refused[64];
-    const char *token;     /* without a number; NULL: none */
-    unsigned token_faults; /* so often from now on there is none to be had */
-};
-
-static void on_try(void *self, const struct http_try *made)
-{
-    struct seen *seen = self;
-    seen->numbers[seen->tries] = made->number;
-    seen->statuses[seen->tries++] = made->status;
-}
-
-static int give_token(void *self, bool refresh, char *buf, size_t len, struct error *err)
-{
-    struct seen *seen = self;
-    seen->asked++;
-    if (seen->token_faults > 0) {
-        seen->token_faults--;
-        return error_retry(err, "the token server cannot be reached");
-    }
-    if (refresh) {
-        seen->refreshed++;
-        (void)snprintf(seen->refused, sizeof(seen->refused), "%s", buf);
-    }
-    (void)snprintf(buf, len, "%s%s", seen->token, refresh ? "-fresh" : "");
-    return 0;
-}
-
-static struct http_client *new_client(struct seen *seen, const _Atomic bool *cancel)
-{
-    struct error err = {0};
-    const struct http_settings settings = {
-        .user_agent = "winch-test",
-        .cancel = cancel,
-        .backoff_first_ms = 1,
-        .on_try = on_try,
-        .on_try_self = seen,
-        .credentials = {.authorization = seen->token == NULL ? NULL : give_token, .self = seen},
-    };
-    struct http_client *client = http_client_new(&settings, &err);
-    assert_non_null(client);
-    return client;
-}
 
 static enum http_verdict judge_rate(int status, const struct text *body)
 {
@@ -274,117 +213,6 @@ static void sending_is_not_trouble(void **state)
 }
 
 /* A token that expires while the network is gone must not end a run before --give-up does. */
-static void a_token_that_cannot_be_renewed_is_waited_for(void **state)
-{
-    (void)state;
-    const struct scripted_step steps[] = {{.reply = OK_REPLY}, {.reply = OK_REPLY}};
-    struct scripted_server *server = scripted_server_start(steps, ARRAY_LEN(steps));
-    struct seen seen = {.token = "Bearer TOPSECRET", .token_faults = 1};
-    struct http_client *client = new_client(&seen, NULL);
-    const struct http_request request = {
-        .method = "GET", .url = scripted_server_url(server, "/"), .authorize = true};
-    struct http_reply reply;
-    struct error err = {0};
-    /* The first one of all is different: most likely there is no token server. */
-    assert_int_equal(http_send(client, &request, &reply, &err), -1);
-    assert_int_equal(err.kind, ERROR_RETRY);
-    assert_int_equal(http_send(client, &request, &reply, &err), 0);
-    http_reply_clear(&reply);
-    seen.token_faults = 3;
-    assert_int_equal(http_send(client, &request, &reply, &err), 0);
-    assert_int_equal(reply.tries, 4);
-    assert_false(reply.earlier_try_unanswered);
-    http_reply_clear(&reply);
-    seen.token_faults = 1000000;
-    client->timing.give_up_ms = 100;
-    assert_int_equal(http_send(client, &request, &reply, &err), -1);
-    assert_int_equal(err.kind, ERROR_RETRY);
-    assert_non_null(strstr(err.message, "the token server cannot be reached"));
-    http_client_free(client);
-    scripted_server_free(server);
-}
-
-static void a_401_refreshes_once(void **state)
-{
-    (void)state;
-    const struct scripted_step steps[] = {
-        {.reply = EMPTY("401 U")},
-        {.reply = OK_REPLY}, /* the first request */
-        {.reply = EMPTY("401 U")},
-        {.reply = EMPTY("401 U")},
-    };
-    struct scripted_server *server = scripted_server_start(steps, ARRAY_LEN(steps));
-    struct seen seen = {.token = "Bearer TOPSECRET"};
-    struct http_client *client = new_client(&seen, NULL);
-    const struct http_request request = {
-        .method = "POST",
-        .url = scripted_server_url(server, "/"),
-        .authorize = true,
-        .max_tries = 1,
-    };
-    struct http_reply reply;
-    struct error err = {0};
-    assert_int_equal(http_send(client, &request, &reply, &err), 0);
-    assert_int_equal(reply.status, 200);
-    assert_int_equal(seen.refreshed, 1);
-    assert_string_equal(seen.refused, "Bearer TOPSECRET");
-    http_reply_clear(&reply);
-    seen.tries = 0;
-    assert_int_equal(http_send(client, &request, &reply, &err), -1);
-    assert_int_equal(err.kind, ERROR_STOP_RUN);
-    assert_int_equal(err.exit_status, EXIT_STATUS_RIGHTS);
-    assert_null(strstr(err.message, "TOPSECRET"));
-    assert_int_equal(seen.refreshed, 2);
-    scripted_server_stop(server);
-    assert_int_equal(scripted_server_count(server), 4);
-    assert_non_null(strstr(scripted_server_request(server, 1)->head,
-                           "\r\nAuthorization: Bearer TOPSECRET-fresh\r\n"));
-    assert_non_null(strstr(scripted_server_request(server, 0)->head, "\r\nContent-Length: 0\r\n"));
-    http_client_free(client);
-    scripted_server_free(server);
-}
-
-static void a_token_goes_to_safe_hosts_only(void **state)
-{
-    (void)state;
-    static const char *const refused[] = {"http://10.0.0.1/x", "http://127.0.0.1.example.com/",
-                                          "http://metadata.google.internal/"};
-    struct seen seen = {.token = "Bearer TOPSECRET"};
-    struct http_client *client = new_client(&seen, NULL);
-    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
-        const struct http_request request = {.method = "GET", .url = refused[i], .authorize = true};
-        struct http_reply reply;
-        struct error err = {0};
-        assert_int_equal(http_send(client, &request, &reply, &err), -1);
-        assert_int_equal(err.kind, ERROR_STOP_RUN);
-        assert_int_equal(err.exit_status, EXIT_STATUS_RIGHTS);
-        assert_non_null(strstr(err.message, "plain http"));
-    }
-    assert_int_equal(seen.tries, 0);
-    http_client_free(client);
-}
-
-static void empty_credentials_send_no_header(void **state)
-{
-    (void)state;
-    const struct scripted_step steps[] = {{.reply = EMPTY("401 U")}};
-    struct scripted_server *server = scripted_server_start(steps, ARRAY_LEN(steps));
-    struct seen seen = {.token = ""};
-    struct http_client *client = new_client(&seen, NULL);
-    const struct http_request request = {
-        .method = "DELETE", .url = scripted_server_url(server, "/"), .authorize = true};
-    struct http_reply reply;
-    struct error err = {0};
-    assert_int_equal(http_send(client, &request, &reply, &err), 0);
-    assert_int_equal(reply.status, 401);
-    scripted_server_stop(server);
-    assert_null(strcasestr(scripted_server_request(server, 0)->head, "authorization"));
-    assert_memory_equal(scripted_server_request(server, 0)->head, "DELETE / HTTP/1.1\r\n", 19);
-    http_reply_clear(&reply);
-    http_client_free(client);
-    scripted_server_free(server);
-}
-
 static void *raise_later(void *self)
 {
     (void)clock_sleep_ms(100, NULL); /* a plain delay */
@@ -461,10 +289,6 @@ int main(void)
         cmocka_unit_test(retry_after_is_honoured_up_to_its_limit),
         cmocka_unit_test(gives_up_after_give_up_ms),
         cmocka_unit_test(sending_is_not_trouble),
-        cmocka_unit_test(a_token_that_cannot_be_renewed_is_waited_for),
-        cmocka_unit_test(a_401_refreshes_once),
-        cmocka_unit_test(a_token_goes_to_safe_hosts_only),
-        cmocka_unit_test(empty_credentials_send_no_header),
         cmocka_unit_test(cancel_ends_waiting_for_a_reply_and_for_a_retry),
         cmocka_unit_test(reply_timeout_is_a_lost_reply),
     };
