@@ -141,6 +141,8 @@ void text_add_bytes(struct text *text, const void *bytes, size_t len);
 void text_add_char(struct text *text, char c);
 void text_add_u64(struct text *text, uint64_t value); /* decimal; fast */
 void text_printf(struct text *text, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* A time of Windows (100 ns since 1601, UTC) as RFC 3339: "2026-11-29T21:58:52.1234567Z". */
+void text_add_filetime(struct text *text, uint64_t ticks);
 /* A JSON string with its quotes. `bytes` should be UTF-8; what is not becomes U+FFFD. */
 void text_add_json(struct text *text, const char *bytes, size_t len);
 /* For people: control, escape, bidi and invalid bytes shown as \xNN or \uNNNN, so that a file

@@ -4,6 +4,7 @@
  * look at a file, the environment, and the words of later versions.
  */
 #include "cli/migrate_options.h"
+#include "cli/object_options.h"
 #include "cli/path_file.h"
 #include "cli/reasons.h"
 #include "cli/suggest.h"
@@ -14,6 +15,8 @@
 
 /* Enough for OPTION_LIST_MAX patterns of usual length. */
 enum { EXCLUDE_FILE_BYTES_MAX = 4 << 20, COMMAND_BYTES_MAX = 64 << 10 };
+/* A byte takes at most six. More than an object may have is a mistake that is told. */
+enum { METADATA_JSON_MAX = 1 << 20 };
 
 static void check_operands(struct migrate_options *options, struct option_mistakes *mistakes);
 static void check_source(const char *source, struct option_mistakes *mistakes);
@@ -37,6 +40,7 @@ enum options_outcome migrate_options_parse(int argc, char **argv,
         .settings = {.default_excludes = true, .connections = 64, .give_up_ms = 3600000},
         .level_choice = LOG_WARN,
         .command = TEXT_INIT(COMMAND_BYTES_MAX),
+        .metadata_json = TEXT_INIT(METADATA_JSON_MAX),
     };
     if (options_parse(&migrate_command, argc, argv, options, &options->operands, mistakes) ==
         OPTIONS_HELP) {
@@ -56,6 +60,9 @@ enum options_outcome migrate_options_parse(int argc, char **argv,
         option_mistake(mistakes, "--min-size is larger than --max-size: no file could match");
     }
     check_ca_file(options, mistakes);
+    object_options_check_key(settings->kms_key, mistakes);
+    object_options_check_cache_control(settings->cache_control, mistakes);
+    object_options_read_metadata(&options->metadata, &options->metadata_json, mistakes);
     add_command(&options->command, argc, argv);
     fill_settings(options);
     return OPTIONS_PARSED;
@@ -69,8 +76,10 @@ void migrate_options_clear(struct migrate_options *options)
     option_list_clear(&options->excludes);
     option_list_clear(&options->exclude_files);
     option_list_clear(&options->accepted);
+    option_list_clear(&options->metadata);
     plan_paths_free(options->settings.paths);
     text_free(&options->command);
+    text_free(&options->metadata_json);
 }
 
 static void check_paths(struct migrate_options *options, struct option_mistakes *mistakes)
@@ -291,6 +300,10 @@ static void fill_settings(struct migrate_options *options)
     settings->streams = (enum plan_streams)options->streams;
     settings->dedup = (enum plan_dedup)options->dedup;
     settings->efs_raw = options->efs == 1;
+    settings->custom_time = options->custom_time == 1;
+    if (options->metadata_json.len > 0) {
+        settings->metadata = text_str(&options->metadata_json);
+    }
     settings->hard_links = (enum plan_hard_links)options->hard_links;
     settings->if_exists = (enum upload_if_exists)options->if_exists;
     options->progress = (enum progress_mode)options->progress_choice;

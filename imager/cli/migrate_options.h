@@ -16,11 +16,11 @@ struct migrate_options {
     const char *log_file; /* or NULL */
 
     /* What stands behind the settings. */
-    struct option_list operands, volumes, includes, excludes, exclude_files, accepted;
+    struct option_list operands, volumes, includes, excludes, exclude_files, accepted, metadata;
     const char *paths_file; /* --files-from, or NULL */
-    struct text command;
-    int volume_names, streams, dedup, hard_links, efs, if_exists, progress_choice, level_choice,
-        format_choice;
+    struct text command, metadata_json;
+    int volume_names, streams, dedup, hard_links, efs, if_exists, custom_time, progress_choice,
+        level_choice, format_choice;
 };
 
 /* `argv` begins behind "migrate". Mistakes are added to `mistakes`, and the options are good only

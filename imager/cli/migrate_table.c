@@ -15,6 +15,7 @@ static const char *const streams[] = {"auto", "objects", "none", NULL};
 static const char *const hard_links[] = {"once", "copy", NULL};
 static const char *const efs[] = {"fail", "raw", NULL};
 static const char *const if_exists[] = {"fail", "skip", "replace", "own", NULL};
+static const char *const custom_times[] = {"none", "mtime", NULL};
 static const char *const progress_modes[] = {"auto", "bar", "json", "none", NULL};
 static const char *const log_levels[] = {"error", "warn", "info", "debug", NULL};
 static const char *const log_formats[] = {"text", "json", NULL};
@@ -27,9 +28,8 @@ static const struct option_refusal no_own = {
 
 /* clang-format off */
 static const char *const later[] = {
-    "--since", "--large-method", "--bwlimit", "--encryption-key", "--hash", "--custom-time",
-    "--require", "--project", "--zone", "--report", "--impersonate-service-account", "--control",
-    NULL};
+    "--since", "--large-method", "--bwlimit", "--hash", "--require", "--project", "--zone",
+    "--report", "--impersonate-service-account", "--control", NULL};
 /* clang-format on */
 
 static const struct option table[] = {
@@ -95,6 +95,18 @@ static const struct option table[] = {
      PLACE(if_exists), .choices = if_exists, .refusal = &no_own},
     {OPTION_STRING, "--storage-class", "CLASS", "of the new objects. Default: the bucket's.",
      PLACE(settings.storage_class)},
+    {OPTION_STRING, "--encryption-key", "KEY",
+     "of Cloud KMS, for all that is written: projects/P/locations/L/keyRings/R/cryptoKeys/K. "
+     "Default: the bucket's.",
+     PLACE(settings.kms_key)},
+    {OPTION_STRING, "--cache-control", "VALUE", "of the objects of files.",
+     PLACE(settings.cache_control)},
+    {OPTION_CHOICE, "--custom-time", "none|mtime",
+     "mtime: the objects of files state the time of their last change as customTime, which "
+     "lifecycle rules can look at and nobody can move back. Default: none.",
+     PLACE(custom_time), .choices = custom_times},
+    {OPTION_LIST, "--metadata", "KEY=VALUE",
+     "custom metadata of the objects of files. May be repeated.", PLACE(metadata)},
     {OPTION_STRING, "--billing-project", "PROJECT", "pays for the requests.",
      PLACE(settings.billing_project)},
 

@@ -75,6 +75,7 @@ static struct plan *plan_new(const struct catalog *catalog, const struct volume 
     plan->prefix = strdup(settings->prefix);
     plan->volume_name = strdup(settings->volume_name);
     plan->run = strdup(settings->run);
+    plan->metadata = settings->metadata;
     plan->streams = settings->streams;
     plan->dedup = settings->dedup;
     plan->hard_links = settings->hard_links;

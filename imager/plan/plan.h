@@ -82,6 +82,9 @@ struct plan_settings {
     size_t exclude_count;
     struct plan_paths *paths; /* or NULL; instead of includes: what it names is taken, and marked */
     uint64_t min_size_bytes, max_size_bytes; /* files outside are excluded; max 0 = none */
+    /* Custom metadata beside our own, as members of a JSON object, each with a comma behind it; or
+     * NULL. Borrowed. */
+    const char *metadata;
     bool composites; /* rights and bucket allow them; else large streams go whole */
 };
 
@@ -210,8 +213,13 @@ void plan_parts_prefix(const struct plan *plan, const struct plan_task *task,
 /* By extension; "application/octet-stream" when unknown. */
 const char *plan_content_type(const char *name, size_t len);
 /* Custom metadata of a task's object as a JSON object: goog-reserved-file-mtime (seconds since
- * 1970), winch-run, winch-record, winch-mtime (100 ns) — within 8 KiB. */
+ * 1970), winch-run, winch-record, winch-mtime (100 ns), and what the settings add. */
 void plan_metadata(const struct plan *plan, const struct plan_task *task,
                    const struct catalog_view *view, struct text *text);
+/* The most that those keys and their values take of it. */
+#define PLAN_METADATA_OWN_MAX 256
+/* The time of the last change of an entry's data as an object can state it (customTime), RFC 3339;
+ * false, and nothing added, for one without or before 1970 or behind 9999. */
+bool plan_custom_time(const struct catalog_view *view, struct text *text);
 
 #endif

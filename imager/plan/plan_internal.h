@@ -60,6 +60,7 @@ struct plan {
     char *prefix;
     char *volume_name;
     char *run;
+    const char *metadata; /* borrowed; or NULL */
     enum plan_streams streams;
     enum plan_dedup dedup;
     enum plan_hard_links hard_links;

@@ -176,6 +176,7 @@ int destination_start(struct run *run, struct error *err)
         .gcs = run->gcs,
         .connections = run->settings->connections,
         .storage_class = run->settings->storage_class,
+        .kms_key = run->settings->kms_key,
         .if_exists = run->settings->if_exists,
         .rights = run->rights,
         .superseded_runs = run->superseded_list,

@@ -26,6 +26,14 @@ static void add_list(struct text *text, const char *key, const char *const *list
     text_add_char(text, ';');
 }
 
+/* Nothing for what was not given, so that runs of older versions can be continued. */
+static void add_option(struct text *text, const char *key, const char *value)
+{
+    if (value != NULL) {
+        add_list(text, key, &value, 1);
+    }
+}
+
 static void compute_options(struct run *run, struct text *text)
 {
     const struct run_settings *settings = run->settings;
@@ -41,6 +49,10 @@ static void compute_options(struct run *run, struct text *text)
     if (settings->efs_raw) {
         text_add(text, "efs=raw;");
     }
+    add_option(text, "key", settings->kms_key);
+    add_option(text, "cache", settings->cache_control);
+    add_option(text, "metadata", settings->metadata);
+    add_option(text, "time", settings->custom_time ? "mtime" : NULL);
     if (settings->paths != NULL) {
         uint8_t digest[32];
         text->failed = text->failed || plan_paths_digest(settings->paths, digest) != 0;

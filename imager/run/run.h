@@ -42,6 +42,10 @@ struct run_settings {
     unsigned connections;      /* 1 … 256 */
     uint64_t part_size_bytes;  /* 0: by size of the stream */
     const char *storage_class; /* or NULL */
+    const char *kms_key;       /* gcs_kms_key_is_legal(), or NULL */
+    const char *cache_control; /* of the objects of files; or NULL */
+    const char *metadata;      /* as plan_settings.metadata; or NULL */
+    bool custom_time;          /* objects of files state the time of their last change */
     const char *billing_project;
     const char *ca_file;
     const char *const *accepted_reasons; /* --accept: counted as accepted, not exit 3 */

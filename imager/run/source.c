@@ -279,6 +279,7 @@ int source_plan(struct run *run, struct error *err)
             .paths = settings->paths,
             .min_size_bytes = settings->min_size_bytes,
             .max_size_bytes = settings->max_size_bytes,
+            .metadata = settings->metadata,
             .composites = composites,
         };
         volume->plan = plan_build(volume->catalog, volume->volume, &plan, err);

@@ -102,7 +102,15 @@ int worker_describe(struct worker *worker, const struct worker_task *task,
     text_reset(&worker->metadata);
     plan_metadata(task->volume->plan, task->task, &worker->view, &worker->metadata);
     ret_object->metadata_json = text_str(&worker->metadata);
-    return worker->metadata.failed ? error_memory(err, "an object's metadata") : 0;
+    ret_object->cache_control = worker->run->settings->cache_control;
+    text_reset(&worker->custom_time);
+    ret_object->custom_time = NULL;
+    if (worker->run->settings->custom_time &&
+        plan_custom_time(&worker->view, &worker->custom_time)) {
+        ret_object->custom_time = text_str(&worker->custom_time);
+    }
+    bool failed = worker->metadata.failed || worker->custom_time.failed;
+    return failed ? error_memory(err, "an object's metadata") : 0;
 }
 
 /* ---- large streams ------------------------------------------------------------------------ */
@@ -224,6 +232,7 @@ static void worker_clear(struct worker *worker)
     catalog_view_clear(&worker->view);
     stream_clear(&worker->stream);
     text_free(&worker->metadata);
+    text_free(&worker->custom_time);
     uploader_free(worker->uploader);
     free(worker->buffer);
     free(worker->small);
@@ -261,7 +270,8 @@ static int worker_init(struct worker *worker, struct run *run, struct work *work
     worker->run = run;
     worker->work = work;
     worker->decoded = UINT64_MAX;
-    worker->metadata = TEXT_INIT(GCS_METADATA_MAX + 1024);
+    worker->metadata = TEXT_INIT(6 * GCS_METADATA_MAX); /* escaped */
+    worker->custom_time = TEXT_INIT(64);
     worker->buffer = malloc(WORKER_BUFFER_BYTES); /* touched only as far as used */
     worker->small = malloc(PLAN_SMALL_MAX);
     if (worker->buffer == NULL || worker->small == NULL) {

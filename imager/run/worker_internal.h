@@ -23,7 +23,7 @@ struct worker {
     struct catalog_view view;
     uint64_t decoded; /* the task whose entry the view holds, or UINT64_MAX */
     struct stream stream;
-    struct text metadata;
+    struct text metadata, custom_time;
     uint8_t *buffer; /* WORKER_BUFFER_BYTES: what one read brought */
     uint8_t *small;  /* PLAN_SMALL_MAX: one stream on its own */
 };

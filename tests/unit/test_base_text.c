@@ -51,6 +51,29 @@ static void test_appends(void **state)
     text_free(&text);
 }
 
+static void test_filetime(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t ticks;
+        const char *want;
+    } cases[] = {
+        {0, "1601-01-01T00:00:00.0000000Z"},
+        {1, "1601-01-01T00:00:00.0000001Z"},
+        {116444736000000000ULL, "1970-01-01T00:00:00.0000000Z"},
+        {116444735999999999ULL, "1969-12-31T23:59:59.9999999Z"},
+        {125963423999999999ULL, "2000-02-29T23:59:59.9999999Z"},
+        {125963424000000000ULL, "2000-03-01T00:00:00.0000000Z"},
+        {2650467744000000000ULL, "10000-01-01T00:00:00.0000000Z"},
+        {UINT64_MAX, "60056-05-28T05:36:10.9551615Z"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        CLEANUP_TEXT struct text text = TEXT_INIT(100);
+        text_add_filetime(&text, cases[i].ticks);
+        assert_string_equal(text_str(&text), cases[i].want);
+    }
+}
+
 static void test_limit(void **state)
 {
     (void)state;
@@ -193,9 +216,10 @@ static void test_shown_max(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_appends), cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_json),    cmocka_unit_test(test_json_positions),
-        cmocka_unit_test(test_shown),   cmocka_unit_test(test_shown_max),
+        cmocka_unit_test(test_appends),        cmocka_unit_test(test_filetime),
+        cmocka_unit_test(test_limit),          cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_positions), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_shown_max),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,6 +257,14 @@ static void test_parts_and_metadata(void **state)
     made_view(plan, 65, &view);
     plan_metadata(plan, made_task(plan, 65, 0), &view, &text);
     assert_non_null(strstr(text_str(&text), "mtime\":\"-11644473600\""));
+    text_reset(&text);
+    assert_false(plan_custom_time(&view, &text));
+    view.entry.modified = 2650467744000000000ULL; /* the year 10000 */
+    assert_false(plan_custom_time(&view, &text));
+    assert_int_equal(text.len, 0);
+    view.entry.modified--;
+    assert_true(plan_custom_time(&view, &text));
+    assert_string_equal(text_str(&text), "9999-12-31T23:59:59.9999999Z");
     plan_free(plan);
     settings.volume_name = "D";
     plan = made_plan(catalog, &settings);

@@ -34,7 +34,7 @@ enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *w
     assert(count >= 1 && count <= GCS_COMPOSE_MAX);
     gcs_url_begin(client, "/storage/v1", "/o/", write->name);
     text_add(&client->url, "/compose?fields=" GCS_FIELDS_WRITTEN ",componentCount");
-    gcs_url_query_u64(client, "&ifGenerationMatch=", write->if_generation);
+    gcs_url_write(client, write);
     if (gcs_url_end(client, err) != 0 || compose_body(client, write, sources, count, err) != 0) {
         return GCS_ERROR;
     }

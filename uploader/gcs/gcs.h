@@ -13,6 +13,7 @@
 #define GCS_COMPOSE_MAX 32          /* sources of one compose */
 #define GCS_OBJECT_MAX (5ULL << 40) /* bytes of one object */
 #define GCS_METADATA_MAX 8192       /* bytes of custom metadata, keys and values */
+#define GCS_KMS_KEY_MAX 512         /* bytes of a key's name that are taken here */
 
 /* Where the API is. STORAGE_EMULATOR_HOST (scheme optional; never gets a token), else
  * CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE (any path is cut), else https://storage.googleapis.com.
@@ -34,6 +35,10 @@ int gcs_url_parse(const char *url, struct gcs_url *ret_url, struct error *err) W
 /* 1–1024 bytes of valid UTF-8, no CR or LF, not "." or "..", not .well-known/acme-challenge/…: can
  * the server take this name? */
 bool gcs_name_is_legal(const char *name, size_t len);
+
+/* projects/P/locations/L/keyRings/R/cryptoKeys/K: the full name of a key of Cloud KMS, without a
+ * version (the server takes none). At most GCS_KMS_KEY_MAX bytes. */
+bool gcs_kms_key_is_legal(const char *key);
 
 struct gcs_settings {
     struct gcs_endpoint endpoint;
@@ -78,6 +83,9 @@ struct gcs_write {
     const char *content_type;  /* NULL: application/octet-stream */
     const char *metadata_json; /* custom metadata as a JSON object, or NULL */
     const char *storage_class; /* or NULL */
+    const char *cache_control; /* or NULL */
+    const char *custom_time;   /* RFC 3339, or NULL */
+    const char *kms_key;       /* gcs_kms_key_is_legal(), or NULL: the bucket's own */
     uint64_t if_generation;    /* always sent; 0 = must not exist */
     bool has_crc32c;           /* state it, so that the server refuses anything else */
     uint32_t crc32c;
@@ -89,7 +97,8 @@ struct gcs_write {
 enum gcs_answer gcs_insert(struct gcs_client *client, const struct gcs_write *write,
                            struct http_body *body, struct gcs_object *ret_object,
                            struct error *err) WARN_UNUSED;
-/* uploadType=media: no metadata; for parts. content_type is sent, metadata_json ignored. */
+/* uploadType=media: no metadata; for parts. content_type is sent; metadata_json, cache_control and
+ * custom_time are ignored. */
 enum gcs_answer gcs_insert_media(struct gcs_client *client, const struct gcs_write *write,
                                  struct http_body *body, struct gcs_object *ret_object,
                                  struct error *err) WARN_UNUSED;

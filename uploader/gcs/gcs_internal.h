@@ -121,6 +121,8 @@ int gcs_rights_scan(const char *json, size_t len, unsigned *ret_rights,
  * write's result: GCS_EXISTS, as after a lost reply, or GCS_ERROR. */
 enum gcs_answer gcs_look_after_write(struct gcs_client *client, enum gcs_call call,
                                      const struct gcs_write *write, struct error *err) WARN_UNUSED;
+/* Add to a URL that has a query already what every write says there: precondition and key. */
+void gcs_url_write(struct gcs_client *client, const struct gcs_write *write);
 /* Append the members of the object resource that `write` states. */
 void gcs_write_members(struct text *text, const struct gcs_write *write);
 

@@ -73,6 +73,14 @@ static const char *type_of(const struct gcs_write *write)
     return write->content_type != NULL ? write->content_type : default_type;
 }
 
+void gcs_url_write(struct gcs_client *client, const struct gcs_write *write)
+{
+    gcs_url_query_u64(client, "&ifGenerationMatch=", write->if_generation);
+    if (write->kms_key != NULL) {
+        gcs_url_query(client, "&kmsKeyName=", write->kms_key);
+    }
+}
+
 void gcs_write_members(struct text *text, const struct gcs_write *write)
 {
     text_add(text, "\"contentType\":");
@@ -87,6 +95,14 @@ void gcs_write_members(struct text *text, const struct gcs_write *write)
     if (write->storage_class != NULL) {
         text_add(text, ",\"storageClass\":");
         text_add_json(text, write->storage_class, strlen(write->storage_class));
+    }
+    if (write->cache_control != NULL) {
+        text_add(text, ",\"cacheControl\":");
+        text_add_json(text, write->cache_control, strlen(write->cache_control));
+    }
+    if (write->custom_time != NULL) {
+        text_add(text, ",\"customTime\":");
+        text_add_json(text, write->custom_time, strlen(write->custom_time));
     }
     if (write->metadata_json != NULL) {
         text_add(text, ",\"metadata\":");
@@ -139,7 +155,7 @@ enum gcs_answer gcs_insert(struct gcs_client *client, const struct gcs_write *wr
 {
     gcs_url_begin(client, "/upload/storage/v1", "/o", NULL);
     text_add(&client->url, "?uploadType=multipart&fields=" GCS_FIELDS_WRITTEN);
-    gcs_url_query_u64(client, "&ifGenerationMatch=", write->if_generation);
+    gcs_url_write(client, write);
     if (gcs_url_end(client, err) != 0 || related_head(client, write, err) != 0) {
         return GCS_ERROR;
     }
@@ -167,12 +183,14 @@ enum gcs_answer gcs_insert_media(struct gcs_client *client, const struct gcs_wri
         /* Bare media cannot state a class, and parts must have the class of the object. */
         struct gcs_write without_metadata = *write;
         without_metadata.metadata_json = NULL;
+        without_metadata.cache_control = NULL;
+        without_metadata.custom_time = NULL;
         return gcs_insert(client, &without_metadata, body, ret_object, err);
     }
     gcs_url_begin(client, "/upload/storage/v1", "/o", NULL);
     text_add(&client->url, "?uploadType=media&fields=" GCS_FIELDS_WRITTEN);
     gcs_url_query(client, "&name=", write->name);
-    gcs_url_query_u64(client, "&ifGenerationMatch=", write->if_generation);
+    gcs_url_write(client, write);
     if (gcs_url_end(client, err) != 0) {
         return GCS_ERROR;
     }

@@ -155,6 +155,30 @@ int gcs_url_parse(const char *url, struct gcs_url *ret_url, struct error *err)
     return 0;
 }
 
+bool gcs_kms_key_is_legal(const char *key)
+{
+    static const char *const kinds[] = {"projects/", "/locations/", "/keyRings/", "/cryptoKeys/"};
+    const char *at = key;
+    if (strlen(key) > GCS_KMS_KEY_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        /* A project may be "example.com:name". */
+        static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789-_.:";
+        if (strncmp(at, kinds[i], strlen(kinds[i])) != 0) {
+            return false;
+        }
+        at += strlen(kinds[i]);
+        size_t len = strspn(at, letters);
+        if (len == 0) {
+            return false;
+        }
+        at += len;
+    }
+    return *at == '\0';
+}
+
 bool gcs_name_is_legal(const char *name, size_t len)
 {
     static const char reserved[] = ".well-known/acme-challenge/";

@@ -24,24 +24,36 @@ uint64_t upload_part_size(uint64_t size_bytes)
     return part_size < UPLOAD_PART_MAX ? part_size : UPLOAD_PART_MAX;
 }
 
+/* False: out of memory. */
+static bool copy_string(const char *string, const char **ret_copy)
+{
+    *ret_copy = string != NULL ? strdup(string) : NULL;
+    return string == NULL || *ret_copy != NULL;
+}
+
 static int copy_strings(struct upload_composite *composite, const struct upload_object *object,
                         const char *parts_prefix, struct error *err)
 {
-    composite->name = strdup(object->name);
+    struct upload_object *copy = &composite->object;
     composite->parts_prefix = strdup(parts_prefix);
-    composite->content_type = object->content_type != NULL ? strdup(object->content_type) : NULL;
-    composite->metadata_json = object->metadata_json != NULL ? strdup(object->metadata_json) : NULL;
-    if (composite->name == NULL || composite->parts_prefix == NULL ||
-        (object->content_type != NULL && composite->content_type == NULL) ||
-        (object->metadata_json != NULL && composite->metadata_json == NULL)) {
+    if (composite->parts_prefix == NULL || !copy_string(object->name, &copy->name) ||
+        !copy_string(object->content_type, &copy->content_type) ||
+        !copy_string(object->metadata_json, &copy->metadata_json) ||
+        !copy_string(object->cache_control, &copy->cache_control) ||
+        !copy_string(object->custom_time, &copy->custom_time)) {
         return error_memory(err, "a composite upload");
     }
-    composite->object = (struct upload_object){
-        .name = composite->name,
-        .content_type = composite->content_type,
-        .metadata_json = composite->metadata_json,
-    };
     return 0;
+}
+
+static void free_strings(struct upload_composite *composite)
+{
+    free((char *)composite->object.name);
+    free((char *)composite->object.content_type);
+    free((char *)composite->object.metadata_json);
+    free((char *)composite->object.cache_control);
+    free((char *)composite->object.custom_time);
+    free(composite->parts_prefix);
 }
 
 static int check_limits(const struct upload_object *object, uint64_t size_bytes, uint64_t part_size,
@@ -129,10 +141,7 @@ void upload_composite_free(struct upload_composite *composite)
     for (unsigned level = 0; level < COMPOSITE_LEVELS; level++) {
         free(composite->levels[level]);
     }
-    free(composite->name);
-    free(composite->content_type);
-    free(composite->metadata_json);
-    free(composite->parts_prefix);
+    free_strings(composite);
     (void)pthread_mutex_destroy(&composite->lock);
     free(composite);
 }

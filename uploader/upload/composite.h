@@ -45,11 +45,8 @@ _Static_assert(sizeof(struct node) <= 64, "a node is promised to be small");
 
 struct upload_composite {
     struct upload_engine *engine;
-    char *name;
-    char *content_type;  /* or NULL */
-    char *metadata_json; /* or NULL */
     char *parts_prefix;
-    struct upload_object object; /* points to the three above */
+    struct upload_object object; /* with copies of its strings */
     uint64_t size_bytes;
     uint64_t part_size;
     uint64_t cookie;

@@ -223,7 +223,7 @@ static int source_is_gone(struct join *join, struct error *err)
         return error_retry(err,
                            "parts of %s vanish again and again; does a lifecycle rule or somebody "
                            "else delete them?",
-                           composite->name);
+                           composite->object.name);
     }
     node->losses++;
     for (uint32_t i = 0; i < join->count; i++) {
@@ -253,11 +253,16 @@ static int join_once(struct join *join, struct error *err)
     gather(join);
     struct gcs_write write = {
         .name = join->name,
-        .content_type = is_top(join) ? composite->content_type : NULL,
-        .metadata_json = is_top(join) ? composite->metadata_json : NULL,
         .storage_class = composite->engine->settings.storage_class,
+        .kms_key = composite->engine->settings.kms_key,
         .if_generation = join->if_generation,
     };
+    if (is_top(join)) {
+        write.content_type = composite->object.content_type;
+        write.metadata_json = composite->object.metadata_json;
+        write.cache_control = composite->object.cache_control;
+        write.custom_time = composite->object.custom_time;
+    }
     struct gcs_object object;
     switch (upload_call_compose(join->uploader, &write, join->sources, join->count, &object, err)) {
     case GCS_DONE:
@@ -305,7 +310,8 @@ int composite_join(struct uploader *uploader, struct upload_composite *composite
             return 0;
         }
     }
-    return error_retry(err, "what %s is composed of is changed by somebody else", composite->name);
+    return error_retry(err, "what %s is composed of is changed by somebody else",
+                       composite->object.name);
 }
 
 void composite_remove(struct uploader *uploader, struct upload_composite *composite)

@@ -113,7 +113,7 @@ static int part_written(struct part *part, struct gcs_object *object, unsigned *
         return 0;
     }
     CLEANUP_TEXT struct text shown = TEXT_INIT(8192);
-    text_add_shown(&shown, part->composite->name, strlen(part->composite->name), 300);
+    text_add_shown(&shown, part->composite->object.name, strlen(part->composite->object.name), 300);
     return error_entry(err, "upload-refused",
                        "%s: the checksum that the server states for the part at %llu is not that "
                        "of the bytes read (sent %u times)",
@@ -130,6 +130,7 @@ static int part_send(struct part *part, struct error *err)
         struct gcs_write write = {
             .name = part->name,
             .storage_class = part->composite->engine->settings.storage_class,
+            .kms_key = part->composite->engine->settings.kms_key,
         };
         struct http_body body = upload_range_body(&part->range);
         if (body.rewind(body.self, err) != 0) {
@@ -159,7 +160,8 @@ static int part_send(struct part *part, struct error *err)
             return status;
         }
     }
-    return error_retry(err, "a part of %s is changed by somebody else", part->composite->name);
+    return error_retry(err, "a part of %s is changed by somebody else",
+                       part->composite->object.name);
 }
 
 /* An earlier session left this part: the same bytes? Then nothing is sent. */

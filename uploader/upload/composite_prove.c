@@ -26,7 +26,7 @@ static int settle_destination(struct upload_composite *composite, struct error *
     struct upload_seen seen = {
         .generation = top->generation, .size_bytes = composite->size_bytes, .has_crc32c = true};
     if (composite->if_generation != top->generation) {
-        return upload_conflict(composite->engine, composite->name, &seen, err);
+        return upload_conflict(composite->engine, composite->object.name, &seen, err);
     }
     return 0;
 }
@@ -83,7 +83,7 @@ int composite_note_destination(struct upload_composite *composite, const struct 
         return 0;
     }
     if (!may_replace && (!is_same_size || top->has_known || is_skipped)) {
-        return upload_conflict(engine, composite->name, seen, err);
+        return upload_conflict(engine, composite->object.name, seen, err);
     }
     /* Parts are only sent once the destination has been found absent or different, so that beside
      * parts an object of another run is not worth a read; the last compose compares it. */

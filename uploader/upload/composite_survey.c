@@ -273,7 +273,7 @@ static int survey_run(struct survey *survey, struct error *err)
     struct gcs_object object;
     enum gcs_answer answer = GCS_DENIED;
     if ((composite->engine->settings.rights & GCS_RIGHT_GET) != 0) {
-        answer = upload_call_get(survey->uploader, composite->name, &object, err);
+        answer = upload_call_get(survey->uploader, composite->object.name, &object, err);
         if (answer != GCS_DONE && answer != GCS_NOT_FOUND && answer != GCS_DENIED) {
             return -1;
         }

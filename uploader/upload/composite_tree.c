@@ -43,7 +43,7 @@ void composite_name(const struct upload_composite *composite, unsigned level, ui
                     char *out)
 {
     if (level == composite->top) {
-        (void)snprintf(out, GCS_NAME_MAX + 1, "%s", composite->name);
+        (void)snprintf(out, GCS_NAME_MAX + 1, "%s", composite->object.name);
         return;
     }
     struct upload_span span = composite_span(composite, level, index);

@@ -28,7 +28,8 @@ enum upload_if_exists {
 struct upload_settings {
     struct gcs_settings gcs;   /* http.on_try is set by the engine */
     unsigned connections;      /* workers that may be inside a request at once */
-    const char *storage_class; /* or NULL */
+    const char *storage_class; /* of all that is written; or NULL */
+    const char *kms_key;       /* the same; or NULL */
     enum upload_if_exists if_exists;
     unsigned rights; /* gcs_right bits; from gcs_test_rights, or all when unknown */
     /* Runs whose objects may be replaced (unfinished runs of the same source in an older state),
@@ -80,6 +81,8 @@ struct upload_object {
     const char *name;
     const char *content_type;  /* NULL: application/octet-stream */
     const char *metadata_json; /* or NULL; includes winch-run */
+    const char *cache_control; /* or NULL */
+    const char *custom_time;   /* RFC 3339, or NULL */
 };
 
 /* Positional reads of exactly the stream's bytes. `read` returns between 1 and `len` bytes for an
