@@ -3,6 +3,7 @@
  * Checks of `winch migrate` that go beyond one value: what only makes sense together, what needs a
  * look at a file, the environment, and the words of later versions.
  */
+#include "cli/bandwidth_option.h"
 #include "cli/migrate_options.h"
 #include "cli/object_options.h"
 #include "cli/path_file.h"
@@ -63,6 +64,10 @@ enum options_outcome migrate_options_parse(int argc, char **argv,
     object_options_check_key(settings->kms_key, mistakes);
     object_options_check_cache_control(settings->cache_control, mistakes);
     object_options_read_metadata(&options->metadata, &options->metadata_json, mistakes);
+    if (options->bandwidth != NULL) {
+        bandwidth_option_read(options->bandwidth, &options->timetable, mistakes);
+        options->settings.bandwidth = &options->timetable;
+    }
     add_command(&options->command, argc, argv);
     fill_settings(options);
     return OPTIONS_PARSED;

@@ -18,6 +18,8 @@ struct migrate_options {
     /* What stands behind the settings. */
     struct option_list operands, volumes, includes, excludes, exclude_files, accepted, metadata;
     const char *paths_file; /* --files-from, or NULL */
+    const char *bandwidth;  /* --bwlimit, or NULL */
+    struct upload_timetable timetable;
     struct text command, metadata_json;
     int volume_names, streams, dedup, hard_links, efs, if_exists, custom_time, progress_choice,
         level_choice, format_choice;

@@ -28,7 +28,7 @@ static const struct option_refusal no_own = {
 
 /* clang-format off */
 static const char *const later[] = {
-    "--since", "--large-method", "--bwlimit", "--hash", "--require", "--project", "--zone",
+    "--since", "--large-method", "--hash", "--require", "--project", "--zone",
     "--report", "--impersonate-service-account", "--control", NULL};
 /* clang-format on */
 
@@ -118,6 +118,10 @@ static const struct option table[] = {
      PLACE(accepted)},
     {OPTION_NUMBER, "--connections", "N", "requests at the same time, 1 to 256. Default: 64.",
      PLACE(settings.connections), .min = 1, .max = 256},
+    {OPTION_STRING, "--bwlimit", "RATE",
+     "bytes of content a second, over all connections: 20M; or a timetable in local time, each row "
+     "from its time on: \"08:00,20M 19:00,off Sat-00:00,off\". Default: off.",
+     PLACE(bandwidth)},
     {OPTION_SIZE, "--part-size", "SIZE",
      "of the parts in which large files travel: 1M to 1G, a multiple of 1M. Default: auto, by the "
      "size of the file.",

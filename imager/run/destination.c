@@ -177,6 +177,8 @@ int destination_start(struct run *run, struct error *err)
         .connections = run->settings->connections,
         .storage_class = run->settings->storage_class,
         .kms_key = run->settings->kms_key,
+        .bandwidth = run->settings->bandwidth,
+        .has_ramp = run->endpoint.is_google,
         .if_exists = run->settings->if_exists,
         .rights = run->rights,
         .superseded_runs = run->superseded_list,

@@ -11,7 +11,7 @@
 #define CPU_BOUND 0.85 /* of all cores: above, more of anything else does not help */
 
 struct look {
-    uint64_t at_ms, bytes, objects, read_ns, request_ns, wait_ns, cpu_ns;
+    uint64_t at_ms, bytes, objects, read_ns, request_ns, wait_ns, ramp_ns, cpu_ns;
     unsigned throttled;
 };
 
@@ -59,6 +59,7 @@ static void take_look(struct monitor *monitor, struct look *look, struct upload_
         .read_ns = counters->read_ns,
         .request_ns = counters->request_ns,
         .wait_ns = counters->window_wait_ns,
+        .ramp_ns = counters->ramp_wait_ns,
         .cpu_ns = cpu_ns(),
         .throttled = counters->throttled,
     };
@@ -71,7 +72,11 @@ static enum run_limit judge(const struct monitor *monitor, const struct look *fr
     uint64_t read = to->read_ns - from->read_ns;
     uint64_t request = to->request_ns - from->request_ns;
     uint64_t wait = to->wait_ns - from->wait_ns;
+    uint64_t ramp = to->ramp_ns - from->ramp_ns;
     double cpu = wall_ns > 0 ? (double)(to->cpu_ns - from->cpu_ns) / (double)wall_ns : 0.0;
+    if (ramp > read + request + wait) {
+        return RUN_LIMIT_RAMP;
+    }
     if (to->throttled > from->throttled || wait > read + request) {
         return RUN_LIMIT_SERVER;
     }

@@ -46,6 +46,7 @@ struct run_settings {
     const char *cache_control; /* of the objects of files; or NULL */
     const char *metadata;      /* as plan_settings.metadata; or NULL */
     bool custom_time;          /* objects of files state the time of their last change */
+    const struct upload_timetable *bandwidth; /* or NULL */
     const char *billing_project;
     const char *ca_file;
     const char *const *accepted_reasons; /* --accept: counted as accepted, not exit 3 */

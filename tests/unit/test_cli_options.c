@@ -168,8 +168,8 @@ static void test_mistakes(void **state)
         {"a gs://abc --files-from /dev/null", 1, "/dev/null: is empty; nothing would be taken"},
         {"a gs://abc --files-from /nonexistent --include x", 2, "take one of them"},
         {"a gs://abc --ca-file /nonexistent", 1, "--ca-file /nonexistent: No such file"},
-        {"a gs://abc --connections 0 --streams x --bwlimit", 3,
-         "--bwlimit: is not in this version"},
+        {"a gs://abc --connections 0 --streams x --large-method", 3,
+         "--large-method: is not in this version"},
         /* "3" may be the value of what is not known, so nothing is said about SOURCE. */
         {"a gs://abc --nonsense 3", 1, "--nonsense: no such option"},
     };

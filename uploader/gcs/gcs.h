@@ -21,6 +21,7 @@
 struct gcs_endpoint {
     char url[512]; /* scheme://host[:port], no final slash */
     bool is_emulator;
+    bool is_google; /* a host of Cloud Storage itself: *.googleapis.com */
 };
 int gcs_endpoint_from_environment(struct gcs_endpoint *ret_endpoint, struct error *err) WARN_UNUSED;
 

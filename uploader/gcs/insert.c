@@ -53,6 +53,9 @@ static ssize_t related_read(void *self, void *buf, size_t len, struct error *err
         }
         related->position += (uint64_t)got;
         used += (size_t)got;
+        if ((size_t)got < want) {
+            return (ssize_t)used; /* who gives little at a time may want it to go out so */
+        }
     }
     if (related->position >= tail_start && used < len) {
         used += take_bytes(related, tail_start, related->tail, related->tail_len, out + used,

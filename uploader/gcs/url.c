@@ -66,6 +66,16 @@ static bool is_loopback(const char *host)
     return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == address_len;
 }
 
+/* Also regional and private ones: storage.europe-west3.rep.googleapis.com. */
+static bool is_google(const char *url)
+{
+    static const char domain[] = ".googleapis.com";
+    const char *host = strstr(url, "://") + 3;
+    size_t len = strcspn(host, ":");
+    return len >= sizeof(domain) &&
+           strncasecmp(host + len - (sizeof(domain) - 1), domain, sizeof(domain) - 1) == 0;
+}
+
 int gcs_endpoint_from_environment(struct gcs_endpoint *ret_endpoint, struct error *err)
 {
     struct gcs_endpoint endpoint = {.url = "https://storage.googleapis.com"};
@@ -89,6 +99,7 @@ int gcs_endpoint_from_environment(struct gcs_endpoint *ret_endpoint, struct erro
                               variable);
         }
     }
+    endpoint.is_google = !endpoint.is_emulator && is_google(endpoint.url);
     *ret_endpoint = endpoint;
     return 0;
 }

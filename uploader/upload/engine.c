@@ -19,6 +19,17 @@ struct upload_engine *upload_engine_new(const struct upload_settings *settings, 
         free(engine);
         return NULL;
     }
+    if (upload_rate_open(&engine->rate, settings->bandwidth, err) != 0) {
+        upload_window_close(&engine->window);
+        free(engine);
+        return NULL;
+    }
+    if (upload_ramp_open(&engine->ramp, settings->has_ramp, err) != 0) {
+        upload_rate_close(&engine->rate);
+        upload_window_close(&engine->window);
+        free(engine);
+        return NULL;
+    }
     return engine;
 }
 
@@ -28,6 +39,8 @@ void upload_engine_free(struct upload_engine *engine)
         return;
     }
     upload_existing_free(atomic_load(&engine->existing));
+    upload_ramp_close(&engine->ramp);
+    upload_rate_close(&engine->rate);
     upload_window_close(&engine->window);
     free(engine);
 }
@@ -42,6 +55,7 @@ void upload_engine_counters(struct upload_engine *engine, struct upload_counters
         .read_ns = atomic_load(&engine->read_ns),
         .request_ns = atomic_load(&engine->request_ns),
         .window_wait_ns = atomic_load(&engine->window_wait_ns),
+        .ramp_wait_ns = atomic_load(&engine->ramp_wait_ns),
         .parts_left = atomic_load(&engine->parts_left),
     };
     (void)pthread_mutex_lock(&engine->window.lock);
@@ -65,6 +79,7 @@ static void note_try(void *self, const struct http_try *try_made)
     upload_count(&engine->bytes_sent, try_made->sent_bytes);
     if (try_made->status == 429 || try_made->status == 503) {
         upload_window_note_throttle(&engine->window, clock_monotonic_ms());
+        upload_ramp_note_refused(&engine->ramp);
     } else if (try_made->status >= 200 && try_made->status < 300) {
         upload_window_note_success(&engine->window);
     }

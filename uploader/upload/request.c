@@ -19,6 +19,19 @@ static int enter(struct uploader *uploader, struct error *err)
     return status;
 }
 
+/* The same for what writes: the ramp first, so that nobody holds a place while it waits. */
+static int enter_write(struct uploader *uploader, struct error *err)
+{
+    struct upload_engine *engine = uploader->engine;
+    uint64_t waited_ns = 0;
+    int status =
+        upload_ramp_wait(&engine->ramp, engine->settings.gcs.http.cancel, &waited_ns, err);
+    if (waited_ns != 0) {
+        upload_count(&engine->ramp_wait_ns, waited_ns);
+    }
+    return status == 0 ? enter(uploader, err) : -1;
+}
+
 /* What is to be taken off the time of a request: when it began, and the reads up to then. */
 struct started {
     uint64_t at_ns;
@@ -42,13 +55,18 @@ enum gcs_answer upload_call_insert(struct uploader *uploader, const struct gcs_w
                                    bool is_media, struct http_body *body,
                                    struct gcs_object *ret_object, struct error *err)
 {
-    if (enter(uploader, err) != 0) {
+    if (enter_write(uploader, err) != 0) {
         return GCS_ERROR;
     }
+    struct upload_engine *engine = uploader->engine;
+    struct upload_limited_body limited = {
+        .rate = &engine->rate, .cancel = engine->settings.gcs.http.cancel, .inner = body};
+    struct http_body slow = upload_limited_body(&limited);
+    struct http_body *sent = engine->rate.table != NULL ? &slow : body;
     struct started started = start(uploader);
     enum gcs_answer answer = is_media
-                                 ? gcs_insert_media(uploader->client, write, body, ret_object, err)
-                                 : gcs_insert(uploader->client, write, body, ret_object, err);
+                                 ? gcs_insert_media(uploader->client, write, sent, ret_object, err)
+                                 : gcs_insert(uploader->client, write, sent, ret_object, err);
     leave(uploader, started);
     if (answer == GCS_DONE) {
         upload_count(&uploader->engine->bytes_acknowledged, body->size_bytes);
@@ -60,7 +78,7 @@ enum gcs_answer upload_call_compose(struct uploader *uploader, const struct gcs_
                                     const struct gcs_source *sources, size_t count,
                                     struct gcs_object *ret_object, struct error *err)
 {
-    if (enter(uploader, err) != 0) {
+    if (enter_write(uploader, err) != 0) {
         return GCS_ERROR;
     }
     struct started started = start(uploader);
@@ -84,7 +102,7 @@ enum gcs_answer upload_call_get(struct uploader *uploader, const char *name,
 enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name, uint64_t generation,
                                    struct error *err)
 {
-    if (enter(uploader, err) != 0) {
+    if (enter_write(uploader, err) != 0) {
         return GCS_ERROR;
     }
     struct started started = start(uploader);

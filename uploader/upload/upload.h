@@ -25,11 +25,28 @@ enum upload_if_exists {
     UPLOAD_IF_EXISTS_REPLACE, /* replaced, guarded by the generation seen */
 };
 
+/* ---- bandwidth: the bodies of all workers together ------------------------------------------ */
+
+#define UPLOAD_RATE_ROWS_MAX 64
+struct upload_rate_row {
+    int weekday;               /* 0 = Sunday … 6; -1: every day */
+    int minute;                /* of the day, local time, from which on the row holds */
+    uint64_t bytes_per_second; /* 0: no limit */
+};
+struct upload_timetable {
+    struct upload_rate_row rows[UPLOAD_RATE_ROWS_MAX];
+    size_t count;
+};
+/* The limit that holds then: of the row that began last, round the week. 0: none. */
+uint64_t upload_timetable_at(const struct upload_timetable *table, int weekday, int minute);
+
 struct upload_settings {
     struct gcs_settings gcs;   /* http.on_try is set by the engine */
     unsigned connections;      /* workers that may be inside a request at once */
     const char *storage_class; /* of all that is written; or NULL */
     const char *kms_key;       /* the same; or NULL */
+    const struct upload_timetable *bandwidth; /* borrowed; NULL: no limit */
+    bool has_ramp; /* writes a second begin at 1,000: for a bucket of Cloud Storage itself */
     enum upload_if_exists if_exists;
     unsigned rights; /* gcs_right bits; from gcs_test_rights, or all when unknown */
     /* Runs whose objects may be replaced (unfinished runs of the same source in an older state),
@@ -52,6 +69,7 @@ struct upload_counters {
     uint64_t read_ns;        /* inside source reads */
     uint64_t request_ns;     /* inside requests, reads taken off */
     uint64_t window_wait_ns; /* waiting for a place in the window */
+    uint64_t ramp_wait_ns;   /* waiting for the ramp of requests */
     unsigned window;         /* places now */
     uint64_t parts_left;     /* composed parts that the server refused to delete for good */
     unsigned throttled;      /* how often a 429 or 503 shrank the window */

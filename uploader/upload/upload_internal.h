@@ -43,6 +43,57 @@ void upload_window_leave(struct upload_window *window);
 void upload_window_note_success(struct upload_window *window);
 void upload_window_note_throttle(struct upload_window *window, uint64_t now_ms);
 
+/* ---- rate.c: the bandwidth limit ---- */
+
+struct upload_rate {
+    const struct upload_timetable *table; /* NULL: no limit, ever */
+    pthread_mutex_t lock;
+    /* All under lock; times are clock_monotonic_ns(). */
+    uint64_t bytes_per_second; /* now; 0: no limit */
+    uint64_t next_ns;          /* when the next slice may go */
+    uint64_t looked_ns;        /* at the table */
+    bool has_looked;
+};
+int upload_rate_open(struct upload_rate *rate, const struct upload_timetable *table,
+                     struct error *err) WARN_UNUSED;
+void upload_rate_close(struct upload_rate *rate);
+/* The one decision, without lock and clock: nanoseconds to wait, or 0 and how many bytes may go. */
+uint64_t upload_rate_grant(struct upload_rate *rate, uint64_t now_ns, size_t want,
+                           size_t *ret_granted);
+/* Wait until some of `want` bytes may go: at least one. -1: cancelled. */
+int upload_rate_take(struct upload_rate *rate, size_t want, const _Atomic bool *cancel,
+                     size_t *ret_granted, struct error *err) WARN_UNUSED;
+/* `inner` at that rate; both must outlive the body. */
+struct upload_limited_body {
+    struct upload_rate *rate;
+    const _Atomic bool *cancel;
+    struct http_body *inner;
+};
+struct http_body upload_limited_body(struct upload_limited_body *limited);
+
+/* ---- ramp.c: writes a second ---- */
+
+struct upload_ramp {
+    bool is_on;
+    pthread_mutex_t lock;
+    /* All under lock; times are clock_monotonic_ns(). */
+    double allowed;   /* requests a second */
+    uint64_t next_ns; /* when the next one may go */
+    uint64_t period_ns;
+    uint64_t granted, refused; /* since then */
+    bool is_cut;               /* the server has asked for less: `base` at `base_ns` */
+    double base;
+    uint64_t base_ns;
+};
+int upload_ramp_open(struct upload_ramp *ramp, bool is_on, struct error *err) WARN_UNUSED;
+void upload_ramp_close(struct upload_ramp *ramp);
+/* The one decision, without lock and clock: nanoseconds to wait, or 0: go. */
+uint64_t upload_ramp_grant(struct upload_ramp *ramp, uint64_t now_ns);
+void upload_ramp_note_refused(struct upload_ramp *ramp);
+/* Wait for one write. -1: cancelled. */
+int upload_ramp_wait(struct upload_ramp *ramp, const _Atomic bool *cancel, uint64_t *ret_waited_ns,
+                     struct error *err) WARN_UNUSED;
+
 /* ---- existing.c: what the bucket held when it was listed ---- */
 
 /* What is known of an object that stands in the bucket. */
@@ -70,6 +121,8 @@ uint32_t upload_run_mark(const char *run);
 struct upload_engine {
     struct upload_settings settings;
     struct upload_window window;
+    struct upload_rate rate;
+    struct upload_ramp ramp;
     _Atomic(struct upload_existing *) existing; /* set once, then only read */
     _Atomic uint64_t requests;
     _Atomic uint64_t retries;
@@ -78,6 +131,7 @@ struct upload_engine {
     _Atomic uint64_t read_ns;
     _Atomic uint64_t request_ns;
     _Atomic uint64_t window_wait_ns;
+    _Atomic uint64_t ramp_wait_ns;
     _Atomic uint64_t parts_left;
 };
 
