@@ -4,8 +4,8 @@
  * more as it spreads its index, which takes it up to 20 minutes for each doubling (documentation,
  * "Request rate and access distribution guidelines"). Inserts, composes and deletes count alike.
  * Until the server asks for less, the rate may double every second that uses it; from then on it
- * doubles at most every 20 minutes. A single 503 is no such wish: only a second in which one request
- * in 50 was refused.
+ * doubles at most every 20 minutes. A single 503 is no such wish: only a second in which one
+ * request in 50 was refused.
  */
 #include "upload_internal.h"
 
