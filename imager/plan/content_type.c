@@ -194,7 +194,7 @@ const char *plan_content_type(const char *name, size_t len)
     size_t extension_len = len - dot;
     char extension[EXTENSION_MAX + 1];
     if (!has_stem || extension_len == 0 || extension_len > EXTENSION_MAX) {
-        return "application/octet-stream";
+        return PLAN_TYPE_UNKNOWN;
     }
     for (size_t i = 0; i < extension_len; i++) {
         char c = name[dot + i];
@@ -203,7 +203,7 @@ const char *plan_content_type(const char *name, size_t len)
     extension[extension_len] = '\0';
     const struct type *type =
         bsearch(extension, types, ARRAY_LEN(types), sizeof(types[0]), compare);
-    return type == NULL ? "application/octet-stream" : type->name;
+    return type == NULL ? PLAN_TYPE_UNKNOWN : type->name;
 }
 
 static int compare(const void *key, const void *type)

@@ -210,8 +210,13 @@ void plan_stream_name(const struct volume_stream *stream, struct text *text);
  * further name, ".NAME" behind STREAM. */
 void plan_parts_prefix(const struct plan *plan, const struct plan_task *task,
                        const struct catalog_view *view, struct text *text);
-/* By extension; "application/octet-stream" when unknown. */
+/* By extension; PLAN_TYPE_UNKNOWN when that says nothing. */
+#define PLAN_TYPE_UNKNOWN "application/octet-stream"
 const char *plan_content_type(const char *name, size_t len);
+/* By a look at the first bytes of a stream, PLAN_LOOK_BYTES or all of them: marks of well-known
+ * formats, else "text/html" or "text/plain" for UTF-8 text; NULL when they say nothing. */
+#define PLAN_LOOK_BYTES 4096
+const char *plan_content_look(const uint8_t *bytes, size_t len);
 /* Custom metadata of a task's object as a JSON object: goog-reserved-file-mtime (seconds since
  * 1970), winch-run, winch-record, winch-mtime (100 ns), and what the settings add. */
 void plan_metadata(const struct plan *plan, const struct plan_task *task,

@@ -113,6 +113,24 @@ int worker_describe(struct worker *worker, const struct worker_task *task,
     return failed ? error_memory(err, "an object's metadata") : 0;
 }
 
+void worker_look(struct upload_object *object, const void *bytes, size_t len)
+{
+    if (strcmp(object->content_type, PLAN_TYPE_UNKNOWN) == 0) {
+        const char *type = plan_content_look(bytes, len < PLAN_LOOK_BYTES ? len : PLAN_LOOK_BYTES);
+        object->content_type = type != NULL ? type : object->content_type;
+    }
+}
+
+/* What cannot be read is found, and named, by the upload. */
+static void look_at_stream(struct worker *worker, struct upload_object *object)
+{
+    struct error err = {0};
+    if (strcmp(object->content_type, PLAN_TYPE_UNKNOWN) == 0) {
+        ssize_t got = stream_read(&worker->stream, 0, worker->small, PLAN_LOOK_BYTES, &err);
+        worker_look(object, worker->small, got > 0 ? (size_t)got : 0);
+    }
+}
+
 /* ---- large streams ------------------------------------------------------------------------ */
 
 static void send_whole(struct worker *worker, uint64_t number)
@@ -128,6 +146,7 @@ static void send_whole(struct worker *worker, uint64_t number)
         worker_failed(worker, number, &err);
         return;
     }
+    look_at_stream(worker, &object);
     struct upload_source source = stream_source(&worker->stream);
     if (upload_whole(worker->uploader, &object, &source, &result, &err) != 0) {
         worker_failed(worker, number, &err);
@@ -151,6 +170,7 @@ static struct upload_composite *open_composite(struct worker *worker, uint64_t n
         worker_describe(worker, &task, &object, err) != 0) {
         return NULL;
     }
+    look_at_stream(worker, &object);
     plan_parts_prefix(task.volume->plan, task.task, &worker->view, &prefix);
     if (prefix.failed) {
         (void)error_memory(err, "the name of a part");

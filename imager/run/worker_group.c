@@ -15,8 +15,12 @@ static void send_bytes(struct worker *worker, const struct worker_task *task, co
         worker_inlined(worker, task->number, bytes, len);
         return;
     }
-    if (worker_describe(worker, task, &object, &err) != 0 ||
-        upload_small(worker->uploader, &object, bytes, len, &result, &err) != 0) {
+    if (worker_describe(worker, task, &object, &err) != 0) {
+        worker_failed(worker, task->number, &err);
+        return;
+    }
+    worker_look(&object, bytes, len);
+    if (upload_small(worker->uploader, &object, bytes, len, &result, &err) != 0) {
         worker_failed(worker, task->number, &err);
         return;
     }

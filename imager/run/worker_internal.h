@@ -42,6 +42,9 @@ int worker_open_task(struct worker *worker, uint64_t number, struct worker_task 
 int worker_describe(struct worker *worker, const struct worker_task *task,
                     struct upload_object *ret_object, struct error *err) WARN_UNUSED;
 
+/* The content type by a look at the first bytes, where the extension says nothing. */
+void worker_look(struct upload_object *object, const void *bytes, size_t len);
+
 /* The three ends of a task. */
 void worker_uploaded(struct worker *worker, uint64_t task, const struct upload_result *result);
 void worker_inlined(struct worker *worker, uint64_t task, const void *bytes, size_t len);

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """What is said of all objects on the command line stands on every object, whatever way it went."""
+import os
+import pathlib
+
 import pytest
 
+import contents
+import ntfs_image
 from comparing import Comparison
 from conftest import MOVE
 from local_storage import DESTINATION
 from manifest import Manifest
 
 KEY = 'projects/p/locations/eu/keyRings/r/cryptoKeys/k'
+OFFICE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'
 OPTIONS = ('--part-size', '2M', '--progress', 'none')
 SAID = ('--encryption-key', KEY, '--cache-control', 'private, max-age=60', '--custom-time', 'mtime',
         '--metadata', 'case=K-17', '--metadata', 'owner=Jos\u00e9 "Pepe" \\o/',
@@ -51,6 +57,33 @@ def test_nothing_is_said_by_default(storage, winch, image):
     winch.migrate(storage, image, DESTINATION, *OPTIONS)
     for name, item in storage.bucket().list('p/').items():
         assert not {'cacheControl', 'customTime', 'kmsKeyName'} & item.keys(), name
+
+
+def test_content_types(storage, winch, tmp_path):
+    """By extension; where that says nothing, by a look at the bytes, whatever way they go."""
+    missing = ntfs_image.why_no_mount()
+    if missing:
+        pytest.skip(missing)
+    files = {
+        'report.docx': (b'no such thing', OFFICE),
+        'README': (b'hello\n', 'text/plain'),
+        'picture': (contents.photo(1), 'image/png'),
+        'data.bin': (b'%PDF-1.7\n\0', 'application/pdf'),
+        'noise.xyz': (b'\0' + contents.noise(1, 3000), 'application/octet-stream'),
+        'empty': (b'', 'application/octet-stream'),
+        'whole': (b'PK\3\4' + contents.noise(2, 2 << 20), 'application/zip'),
+        'large': (b'vhdxfile' + contents.noise(3, 65 << 20), 'application/x-vhdx'),
+    }
+    image = str(tmp_path / 'types.img')
+    ntfs_image.make_volume(image, 120 << 20, 'TYPES')
+    with ntfs_image.Mounted(image) as root:
+        for name, (data, _) in files.items():
+            (pathlib.Path(os.fsdecode(root)) / name).write_bytes(data)
+    winch.migrate(storage, image, DESTINATION, '--progress', 'none')
+    items = storage.bucket().list('p/')
+    assert 'componentCount' in items['p/large']
+    for name, (_, wanted) in files.items():
+        assert items['p/' + name]['contentType'] == wanted, name
 
 
 def test_other_metadata_is_another_run(storage, winch, image):
