@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """kill -9 at any moment: the next run goes on, sends nothing twice, and leaves nothing behind."""
+import json
 import os
 import shutil
 import signal
@@ -128,6 +129,28 @@ def test_kill_around(match, start_storage, winch, images, image, reference):
     storage = start_storage()
     kill_while_held(storage, winch, image, match)
     check_end(storage, winch, image, reference, images)
+
+
+@pytest.mark.parametrize('match', (
+    {'method': 'POST', 'path_contains': 'large.bin/compose', 'when': 'after'},
+    {'method': 'DELETE', 'path_contains': '.winch/parts/', 'when': 'before'},
+    {'method': 'DELETE', 'path_contains': '.winch/parts/', 'when': 'after', 'nth': 20},
+    {'method': 'DELETE', 'path_contains': '.winch/parts/', 'when': 'before', 'nth': 34},
+    {'method': 'DELETE', 'path_contains': '.winch/parts/', 'when': 'before', 'nth': 37},
+    {'method': 'POST', 'name_contains': 'manifest-00000', 'when': 'before'},
+), ids=lambda match: '%s %s %s' % (match.get('name_contains') or match['path_contains'],
+                                   match['when'], match.get('nth', 1)))
+def test_kill_without_the_right_to_list(match, start_storage, winch, image, reference):
+    """Every part is known gone at the end, by name, where nobody may list."""
+    storage = start_storage('--rights', 'create,get,delete')
+    kill_while_held(storage, winch, image, match)
+    winch.migrate(storage, image, DESTINATION, *OPTIONS)
+    assert storage.stats()['parts_left'] == 0
+    objects = [json.loads(line) for line in
+               storage.request('GET', '/_fake/objects')[1].decode().splitlines()]
+    found = {item['name']: (str(item['size']), item['crc32c']) for item in objects
+             if not item['name'].startswith('p/.winch/runs/')}
+    assert found == reference.content
 
 
 def test_state_lost(start_storage, winch, images, image, reference):
