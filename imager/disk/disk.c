@@ -34,11 +34,6 @@ struct disk *disk_open(const char *path, struct error *err)
         return NULL;
     }
     disk->fd = -1;
-    if (pthread_mutex_init(&disk->blocked.lock, NULL) != 0) {
-        (void)error_memory(err, path);
-        free(disk);
-        return NULL;
-    }
     disk->path = strdup(path);
     if (disk->path == NULL) {
         (void)error_memory(err, path);
@@ -60,7 +55,6 @@ void disk_free(struct disk *disk)
     if (disk->fd >= 0) {
         (void)close(disk->fd); /* read only: nothing can be lost */
     }
-    (void)pthread_mutex_destroy(&disk->blocked.lock); /* nobody holds it any more */
     free(disk->path);
     free(disk);
 }
@@ -120,7 +114,7 @@ void disk_set_fault(struct disk *disk, int (*fault)(void *self, uint64_t offset,
 
 uint64_t disk_blocked_ms(struct disk *disk, uint64_t *ret_offset)
 {
-    return blocked_longest_ms(&disk->blocked, ret_offset);
+    return blocked_now_ms(&disk->blocked, ret_offset);
 }
 
 static int open_path(struct disk *disk, struct error *err)
@@ -219,8 +213,7 @@ static uint32_t guess_sector_bytes(int fd, uint64_t size_bytes)
 /* One pread with the watchdog's book kept. Returns 0 and a positive count, or the errno. */
 static int read_some(struct disk *disk, uint64_t offset, void *buf, size_t len, ssize_t *ret_count)
 {
-    uint64_t start_ns = 0;
-    struct blocked_slot *slot = blocked_begin(&disk->blocked, offset, &start_ns);
+    struct blocked_slot *slot = blocked_begin(&disk->blocked, offset);
     int cause = 0;
     ssize_t count = 0;
 
@@ -238,7 +231,7 @@ static int read_some(struct disk *disk, uint64_t offset, void *buf, size_t len, 
             cause = CAUSE_ENDED;
         }
     }
-    blocked_end(&disk->blocked, slot, start_ns, offset);
+    blocked_end(slot);
     *ret_count = count;
     return cause;
 }

@@ -37,8 +37,8 @@ void disk_set_cancel(struct disk *disk, const _Atomic bool *cancel);
 void disk_set_fault(struct disk *disk, int (*fault)(void *self, uint64_t offset, size_t len),
                     void *self);
 
-/* The longest single read so far, one that still blocks included, and its offset: for the
- * watchdog. */
+/* The read under way that has taken longest, in milliseconds, and its offset; 0 when there is none:
+ * for the watchdog. Any thread. */
 uint64_t disk_blocked_ms(struct disk *disk, uint64_t *ret_offset);
 
 /* ---- what stands on it ------------------------------------------------------------------- */

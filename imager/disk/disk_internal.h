@@ -11,7 +11,7 @@
 
 #include "disk/disk.h"
 
-/* ---- blocked.c: how long reads take ------------------------------------------------------ */
+/* ---- blocked.c: reads under way ------------------------------------------------------- */
 
 /* More reads at one time than the largest number of workers; what finds no slot goes unwatched. */
 #define BLOCKED_SLOTS 512
@@ -24,17 +24,12 @@ struct blocked_slot {
 
 struct blocked {
     struct blocked_slot slots[BLOCKED_SLOTS];
-    _Atomic uint64_t longest_ms;
-    uint64_t longest_offset; /* lock */
-    pthread_mutex_t lock;
 };
 
 /* A read begins; the result goes to blocked_end() on the same thread. Never blocks. */
-struct blocked_slot *blocked_begin(struct blocked *blocked, uint64_t offset,
-                                   uint64_t *ret_start_ns);
-void blocked_end(struct blocked *blocked, struct blocked_slot *slot, uint64_t start_ns,
-                 uint64_t offset);
-uint64_t blocked_longest_ms(struct blocked *blocked, uint64_t *ret_offset);
+struct blocked_slot *blocked_begin(struct blocked *blocked, uint64_t offset);
+void blocked_end(struct blocked_slot *slot);
+uint64_t blocked_now_ms(struct blocked *blocked, uint64_t *ret_offset);
 
 /* ---- disk.c ------------------------------------------------------------------------------ */
 

@@ -2,13 +2,16 @@
 /* monitor: looks four times a second. */
 #include "run/monitor.h"
 
+#include "run/stillness.h"
+
 #include <string.h>
 #include <sys/resource.h>
 
 #define LOOK_MS 250
 #define WINDOW_LOOKS 40 /* 10 s: long enough to be calm, short enough to be true */
 #define DRAIN_MS 10000
-#define CPU_BOUND 0.85 /* of all cores: above, more of anything else does not help */
+#define CPU_STEP_NS 3000000000ULL /* what the monitor itself takes in an hour is less */
+#define CPU_BOUND 0.85            /* of all cores: above, more of anything else does not help */
 
 struct look {
     uint64_t at_ms, bytes, objects, read_ns, request_ns, wait_ns, ramp_ns, cpu_ns;
@@ -22,6 +25,7 @@ struct monitor {
     struct look looks[WINDOW_LOOKS];
     size_t look_count; /* all looks so far; looks[i % WINDOW_LOOKS] */
     uint64_t stop_seen_ms;
+    struct stillness stillness;
     enum run_limit limit;
     unsigned cores;
 };
@@ -100,6 +104,28 @@ static uint64_t time_left(const struct run *run, const struct look *from, const 
     return (uint64_t)((double)(total - done) / rate / 1000.0);
 }
 
+/* Failed tries are no movement; reading is, and so is work of the processor. */
+static uint64_t movement(const struct run *run, const struct look *now,
+                         const struct upload_counters *counters)
+{
+    return counters->requests - counters->retries + counters->bytes_acknowledged + now->read_ns +
+           now->objects + run->phase_done + now->cpu_ns / CPU_STEP_NS;
+}
+
+static void watch_stillness(struct monitor *monitor, const struct look *now,
+                            const struct upload_counters *counters, uint64_t blocked_ms,
+                            uint64_t offset)
+{
+    uint64_t still_ms = 0;
+    if (!stillness_look(&monitor->stillness, movement(monitor->run, now, counters), now->at_ms,
+                        &still_ms)) {
+        return;
+    }
+    CLEANUP_TEXT struct text text = TEXT_INIT(1000);
+    stillness_describe(still_ms, counters, blocked_ms, offset, &text);
+    run_message(monitor->run, true, "%s", text_str(&text));
+}
+
 static void tell(struct monitor *monitor)
 {
     struct run *run = monitor->run;
@@ -115,6 +141,8 @@ static void tell(struct monitor *monitor)
         monitor->limit = judge(monitor, &first, &now);
     }
     uint64_t offset = 0;
+    uint64_t blocked_ms = run->disk != NULL ? disk_blocked_ms(run->disk, &offset) : 0;
+    watch_stillness(monitor, &now, &counters, blocked_ms, offset);
     uint64_t window_ms = now.at_ms - first.at_ms;
     struct run_progress progress = {
         .phase = run->phase,
@@ -133,7 +161,7 @@ static void tell(struct monitor *monitor)
         .limited_by = monitor->limit,
         .retries = counters.retries,
         .failed = run->streams_failed,
-        .stalled_ms = run->disk != NULL ? disk_blocked_ms(run->disk, &offset) : 0,
+        .stalled_ms = blocked_ms,
     };
     progress.eta_seconds = time_left(run, &first, &now);
     if (run->settings->on_progress != NULL) {

@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Run the fuzz targets on their corpus, then for a time on what is made of it.
-# Usage: run.sh [--libfuzzer] [--seconds N] [--seed N] [--total] [TARGET...]
+# Usage: run.sh [--libfuzzer] [--seconds N] [--seed N] [--total | --merge] [TARGET...]
 # With --libfuzzer (clang) coverage guides; new inputs and the processor seconds spent are kept in
-# build-fuzz/, so that long runs add up; --total prints those. Otherwise a driver of our own runs
-# seeded mutations. Both with address and undefined-behaviour sanitizers.
+# build-fuzz/. --merge takes those inputs that reach anything new into the corpus, and the seconds
+# into seconds.tsv, so that long runs add up; --total prints the sums. Otherwise a driver of our own
+# runs seeded mutations. Both with address and undefined-behaviour sanitizers.
 set -u
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-seconds=3 seed=1 libfuzzer='' total='' targets=''
+seconds=3 seed=1 libfuzzer='' total='' merge='' targets=''
 passed=0 failed=0 skipped=0
 
 usage() {
-    sed -n '4,8s/^# //p' "$0" >&2
+    sed -n '4,9s/^# //p' "$0" >&2
     exit 2
 }
 
@@ -22,13 +23,14 @@ while [ $# -gt 0 ]; do
         --seconds) seconds=${2:?} && shift ;;
         --seed) seed=${2:?} && shift ;;
         --total) total=yes ;;
+        --merge) merge=yes ;;
         -*) usage ;;
         *) targets="$targets $1" ;;
     esac
     shift
 done
 
-if [ -n "$libfuzzer" ] || [ -n "$total" ]; then
+if [ -n "$libfuzzer$total$merge" ]; then
     build=$top/build-fuzz
 else
     build=$top/build-sanitized
@@ -51,8 +53,25 @@ build_targets() {
     ninja -C "$build" $(printf 'tests/fuzz/%s ' $targets $extra)
 }
 
-# spent TARGET: processor seconds so far.
-spent() { cat "$build/seconds/$1" 2>/dev/null || echo 0; }
+# unmerged TARGET, merged TARGET, spent TARGET: processor seconds so far, here, in the list, in all.
+unmerged() { cat "$build/seconds/$1" 2>/dev/null || echo 0; }
+merged() {
+    found=$(sed -n "s/^$1\t\([0-9]*\)\$/\1/p" "$top/tests/fuzz/seconds.tsv" 2>/dev/null)
+    echo "${found:-0}"
+}
+spent() { echo $(($(unmerged "$1") + $(merged "$1"))); }
+
+# Inputs that reach nothing new, or are long, stay where they are.
+merge_target() {
+    (cd "$build" && exec "tests/fuzz/$1" -merge=1 -max_len=4096 -timeout=10 \
+        "$top/tests/fuzz/corpus/$1" "corpus/$1") >"$build/$1.merge.log" 2>&1 || return
+    sum=$(spent "$1")
+    {
+        grep -v "^$1	" "$top/tests/fuzz/seconds.tsv" 2>/dev/null
+        printf '%s\t%d\n' "$1" "$sum"
+    } | sort >"$build/seconds.tsv" && mv "$build/seconds.tsv" "$top/tests/fuzz/seconds.tsv"
+    echo 0 >"$build/seconds/$1"
+}
 
 # "0m12.34s 0m1.20s" of the children, as times prints it, in whole seconds.
 processor_seconds() {
@@ -75,7 +94,7 @@ run_libfuzzer() {
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$1.log")
     cover=$(sed -n 's/.* cov: \([0-9]*\) ft: \([0-9]*\) .*/coverage \1, features \2/p' \
         "$build/$1.log" | tail -n 1)
-    echo $(($(spent "$1") + $(cat "$build/used-$1"))) >"$build/seconds/$1"
+    echo $(($(unmerged "$1") + $(cat "$build/used-$1"))) >"$build/seconds/$1"
     echo "$1: ${runs:-0} runs, ${cover:-no coverage}, $(spent "$1") s of processor time in all"
     return "$status"
 }
@@ -91,6 +110,14 @@ run_driver() {
 if [ -n "$total" ]; then
     for target in $targets; do
         echo "$target: $(spent "$target") s"
+    done
+    exit 0
+fi
+if [ -n "$merge" ]; then
+    for target in $targets; do
+        merge_target "$target" || exit
+        echo "$target: $(find "$top/tests/fuzz/corpus/$target" -type f | wc -l) inputs, $(spent \
+            "$target") s"
     done
     exit 0
 fi

@@ -187,8 +187,8 @@ static void test_watchdog(void **state)
     disk_set_fault(disk, look_at_watchdog, disk);
     assert_int_equal(disk_read(disk, 4321, &byte, 1, &err), 0);
     disk_set_fault(disk, NULL, NULL);
-    assert_true(disk_blocked_ms(disk, &offset) >= 29);
-    assert_int_equal(offset, 4321);
+    /* It has ended. */
+    assert_int_equal(disk_blocked_ms(disk, &offset), 0);
     disk_free(disk);
 }
 

@@ -61,7 +61,17 @@ void upload_engine_counters(struct upload_engine *engine, struct upload_counters
     (void)pthread_mutex_lock(&engine->window.lock);
     counters.window = engine->window.places;
     counters.throttled = engine->window.throttled;
+    counters.in_requests = engine->window.used;
     (void)pthread_mutex_unlock(&engine->window.lock);
+    counters.in_window = atomic_load(&engine->in_window);
+    counters.in_ramp = atomic_load(&engine->in_ramp);
+    counters.in_bandwidth = atomic_load(&engine->rate.waiting);
+    uint64_t failed_ms = atomic_load(&engine->failed_ms);
+    if (failed_ms != 0) {
+        counters.has_failed = true;
+        counters.failed_status = atomic_load(&engine->failed_status);
+        counters.failed_ago_ms = clock_monotonic_ms() - failed_ms;
+    }
     *ret_counters = counters;
 }
 
@@ -77,6 +87,11 @@ static void note_try(void *self, const struct http_try *try_made)
     upload_count(&engine->requests, 1 + try_made->resends);
     upload_count(&engine->retries, (try_made->number > 1 ? 1 : 0) + try_made->resends);
     upload_count(&engine->bytes_sent, try_made->sent_bytes);
+    if (try_made->status == 0 || try_made->status == 408 || try_made->status == 429 ||
+        try_made->status >= 500) {
+        atomic_store(&engine->failed_status, try_made->status);
+        atomic_store(&engine->failed_ms, clock_monotonic_ms());
+    }
     if (try_made->status == 429 || try_made->status == 503) {
         upload_window_note_throttle(&engine->window, clock_monotonic_ms());
         upload_ramp_note_refused(&engine->ramp);

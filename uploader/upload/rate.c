@@ -113,7 +113,10 @@ int upload_rate_take(struct upload_rate *rate, size_t want, const _Atomic bool *
             return 0;
         }
         uint64_t wait_ms = wait_ns / 1000000 + 1;
-        if (clock_sleep_ms(wait_ms < TICK_MS ? wait_ms : TICK_MS, cancel) != 0) {
+        atomic_fetch_add(&rate->waiting, 1);
+        int status = clock_sleep_ms(wait_ms < TICK_MS ? wait_ms : TICK_MS, cancel);
+        atomic_fetch_sub(&rate->waiting, 1);
+        if (status != 0) {
             return error_cancelled(err);
         }
     }

@@ -11,8 +11,10 @@ static int enter(struct uploader *uploader, struct error *err)
 {
     struct upload_engine *engine = uploader->engine;
     uint64_t waited_ns = 0;
+    atomic_fetch_add(&engine->in_window, 1);
     int status =
         upload_window_enter(&engine->window, engine->settings.gcs.http.cancel, &waited_ns, err);
+    atomic_fetch_sub(&engine->in_window, 1);
     if (waited_ns != 0) {
         upload_count(&engine->window_wait_ns, waited_ns);
     }
@@ -24,8 +26,10 @@ static int enter_write(struct uploader *uploader, struct error *err)
 {
     struct upload_engine *engine = uploader->engine;
     uint64_t waited_ns = 0;
+    atomic_fetch_add(&engine->in_ramp, 1);
     int status =
         upload_ramp_wait(&engine->ramp, engine->settings.gcs.http.cancel, &waited_ns, err);
+    atomic_fetch_sub(&engine->in_ramp, 1);
     if (waited_ns != 0) {
         upload_count(&engine->ramp_wait_ns, waited_ns);
     }

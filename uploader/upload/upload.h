@@ -73,6 +73,12 @@ struct upload_counters {
     unsigned window;         /* places now */
     uint64_t parts_left;     /* composed parts that the server refused to delete for good */
     unsigned throttled;      /* how often a 429 or 503 shrank the window */
+    /* What workers are at now. */
+    unsigned in_requests, in_window, in_ramp, in_bandwidth;
+    /* The last try that brought no answer, or one that is tried again. */
+    bool has_failed;
+    int failed_status; /* 0: no reply */
+    uint64_t failed_ago_ms;
 };
 
 /* Shared by all workers; every function on it is thread-safe. */

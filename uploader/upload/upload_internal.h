@@ -53,6 +53,7 @@ struct upload_rate {
     uint64_t next_ns;          /* when the next slice may go */
     uint64_t looked_ns;        /* at the table */
     bool has_looked;
+    _Atomic unsigned waiting; /* workers, now */
 };
 int upload_rate_open(struct upload_rate *rate, const struct upload_timetable *table,
                      struct error *err) WARN_UNUSED;
@@ -133,6 +134,9 @@ struct upload_engine {
     _Atomic uint64_t window_wait_ns;
     _Atomic uint64_t ramp_wait_ns;
     _Atomic uint64_t parts_left;
+    _Atomic unsigned in_window, in_ramp; /* workers that wait there now */
+    _Atomic uint64_t failed_ms;          /* clock_monotonic_ms() of the last failed try; 0: none */
+    _Atomic int failed_status;
 };
 
 struct uploader {
