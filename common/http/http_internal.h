@@ -126,7 +126,8 @@ struct http_client {
     struct text header_text; /* request headers, each NUL-terminated; nodes point into it */
     struct curl_slist header_nodes[HTTP_HEADERS_MAX];
     char authorization[HTTP_AUTHORIZATION_MAX];
-    bool was_served; /* a request with these credentials was answered otherwise than by 401 */
+    bool was_answered; /* by any server, in any way */
+    bool was_served;   /* a request with these credentials was answered otherwise than by 401 */
     bool had_token;  /* the credentials worked once: without them now, the network is at fault */
     void *flat_body; /* HTTP_FLAT_BODY_MAX bytes, allocated on first use */
 

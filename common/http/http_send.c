@@ -236,6 +236,7 @@ static enum step next_step(struct http_client *client, struct http_call *call,
         call->unanswered = call->unanswered || attempt->sends > 0;
         return STEP_RETRY;
     }
+    client->was_answered = true;
     client->was_served = client->was_served || (call->authorized && attempt->status != 401);
     switch (attempt->status) {
     case 401:

@@ -20,6 +20,7 @@ static bool overdue(struct http_client *client);
 static bool body_stalled(struct http_client *client, uint64_t now_ms);
 static enum http_outcome judge_code(struct http_client *client, CURLcode code);
 static enum http_outcome fail_tls(struct http_client *client);
+static void name_cause(struct http_client *client, CURLcode code);
 static uint64_t uploaded_bytes(const struct http_client *client);
 
 enum http_outcome http_try_once(struct http_client *client, const struct http_call *call)
@@ -287,12 +288,40 @@ static enum http_outcome judge_code(struct http_client *client, CURLcode code)
         http_none_can_be_opened(client)) {
         return HTTP_FAILED;
     }
+    name_cause(client, code);
+    return HTTP_UNANSWERED;
+}
+
+/* Nobody has ever answered this client: then the other protocol may be what is spoken there. It is
+ * tried again all the same, because a server that is just starting looks alike. */
+static const char *protocol_hint(const struct http_client *client, CURLcode code)
+{
+    if (client->was_answered) {
+        return "";
+    }
+    if (client->call->origin.https) {
+        return code == CURLE_SSL_CONNECT_ERROR ? "; if it speaks plain http, say http:// in the "
+                                                 "endpoint"
+                                               : "";
+    }
+    bool is_odd = code == CURLE_GOT_NOTHING || code == CURLE_UNSUPPORTED_PROTOCOL ||
+                  code == CURLE_WEIRD_SERVER_REPLY;
+    return is_odd ? "; if it speaks TLS, say https:// in the endpoint" : "";
+}
+
+static void name_cause(struct http_client *client, CURLcode code)
+{
+    struct http_attempt *attempt = &client->attempt;
     const char *text = client->curl_error;
     if (text[0] == '\0') {
         text = code == CURLE_OK ? "the reply was cut" : curl_easy_strerror(code);
     }
-    (void)snprintf(attempt->cause, sizeof(attempt->cause), "%s", text);
-    return HTTP_UNANSWERED;
+    size_t len = strlen(text);
+    while (len > 0 && text[len - 1] == ' ') {
+        len--;
+    }
+    (void)snprintf(attempt->cause, sizeof(attempt->cause), "%.*s%s", (int)len, text,
+                   protocol_hint(client, code));
 }
 
 static enum http_outcome fail_tls(struct http_client *client)
