@@ -67,7 +67,7 @@ merge_target() {
         "$top/tests/fuzz/corpus/$1" "corpus/$1") >"$build/$1.merge.log" 2>&1 || return
     sum=$(spent "$1")
     {
-        grep -v "^$1	" "$top/tests/fuzz/seconds.tsv" 2>/dev/null
+        grep -v "^$1$(printf '\t')" "$top/tests/fuzz/seconds.tsv" 2>/dev/null
         printf '%s\t%d\n' "$1" "$sum"
     } | sort >"$build/seconds.tsv" && mv "$build/seconds.tsv" "$top/tests/fuzz/seconds.tsv"
     echo 0 >"$build/seconds/$1"
