@@ -129,16 +129,16 @@ static void explain_cost(struct run *run)
     const struct gcs_bucket *bucket = &run->bucket;
     if (bucket->soft_delete_seconds > 0 || bucket->versioning) {
         run_message(run, false,
-                    "The bucket keeps deleted objects (%s): parts of large files are "
-                    "billed until they expire there.",
+                    "The bucket keeps deleted objects (%s): where the server does not delete the "
+                    "parts of large files with the compose, they are billed until they expire.",
                     bucket->versioning ? "versioning" : "soft delete");
     }
     const char *class =
         run->settings->storage_class != NULL ? run->settings->storage_class : bucket->storage_class;
     if (class[0] != '\0' && strcmp(class, "STANDARD") != 0) {
         run_message(run, false,
-                    "Storage class %s bills a minimum duration: parts of large files "
-                    "cost their early deletion.",
+                    "Storage class %s bills a minimum duration: where the server does not delete "
+                    "the parts of large files with the compose, they cost their early deletion.",
                     class);
     }
 }

@@ -2,6 +2,7 @@
 /* Composite objects against fake-gcs: many workers, every kind of interruption, damaged leftovers.
  */
 #include "composite_world.h"
+#include "upload/upload_internal.h"
 
 static void test_workers(void **state)
 {
@@ -377,6 +378,7 @@ static void test_failures(void **state)
     /* Deleting is denied: the run stops. */
     upload = (struct upload){.size_bytes = 40 * PART};
     upload_open(&upload, "failures/denied");
+    atomic_store(&upload.session.engine->source_deletion, UPLOAD_DELETION_IGNORED);
     faults_set("{\"method\":\"DELETE\",\"path_contains\":\"denied\",\"action\":\"status\","
                "\"status\":403,\"count\":1000}");
     assert_int_equal(upload_start(&upload), 0);

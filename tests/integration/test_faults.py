@@ -60,7 +60,8 @@ def image(images):
 def start_with(start_storage, tmp_path, faults):
     name = tmp_path / 'faults.jsonl'
     name.write_text(''.join(json.dumps(fault) + '\n' for fault in faults))
-    return start_storage('--faults', str(name))
+    deletes = any(fault.get('method') == 'DELETE' for fault in faults)
+    return start_storage('--faults', str(name), *(('--ignore-delete-sources',) if deletes else ()))
 
 
 def progress_lines(text):

@@ -9,7 +9,8 @@
 #include <string.h>
 
 static int compose_body(struct gcs_client *client, const struct gcs_write *write,
-                        const struct gcs_source *sources, size_t count, struct error *err)
+                        const struct gcs_source *sources, size_t count, bool delete_sources,
+                        struct error *err)
 {
     struct text *body = &client->body;
     text_reset(body);
@@ -23,19 +24,20 @@ static int compose_body(struct gcs_client *client, const struct gcs_write *write
     }
     text_add(body, "],\"destination\":{");
     gcs_write_members(body, write);
-    text_add(body, "}}");
+    text_add(body, delete_sources ? "},\"deleteSourceObjects\":true}" : "}}");
     return body->failed ? error_memory(err, "a compose request") : 0;
 }
 
 enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *write,
-                            const struct gcs_source *sources, size_t count,
+                            const struct gcs_source *sources, size_t count, bool delete_sources,
                             struct gcs_object *ret_object, struct error *err)
 {
     assert(count >= 1 && count <= GCS_COMPOSE_MAX);
     gcs_url_begin(client, "/storage/v1", "/o/", write->name);
     text_add(&client->url, "/compose?fields=" GCS_FIELDS_WRITTEN ",componentCount");
     gcs_url_write(client, write);
-    if (gcs_url_end(client, err) != 0 || compose_body(client, write, sources, count, err) != 0) {
+    if (gcs_url_end(client, err) != 0 ||
+        compose_body(client, write, sources, count, delete_sources, err) != 0) {
         return GCS_ERROR;
     }
     struct http_memory memory = {.bytes = client->body.data, .len = client->body.len};

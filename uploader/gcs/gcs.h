@@ -113,9 +113,11 @@ struct gcs_source {
     uint64_t generation;
 };
 /* At most GCS_COMPOSE_MAX sources, each pinned to its generation. Waits up to 300 s for the reply.
- */
+ * `delete_sources` asks the server to delete them with the compose, for good: also where deleted
+ * objects are kept and where a class has a least duration ("deleteSourceObjects", 2026). A server
+ * that does not know it does not say so: look whether one is gone. */
 enum gcs_answer gcs_compose(struct gcs_client *client, const struct gcs_write *write,
-                            const struct gcs_source *sources, size_t count,
+                            const struct gcs_source *sources, size_t count, bool delete_sources,
                             struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
 
 /* Deletes exactly that generation. 404 is GCS_NOT_FOUND; after a lost reply it counts as done. */

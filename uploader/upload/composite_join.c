@@ -19,7 +19,8 @@ struct join {
     uint32_t crc32c; /* combined */
     uint64_t if_generation;
     unsigned bad_composes;
-    bool is_over; /* done, or handed back because sources are gone */
+    bool asked_deletion; /* the compose that was answered was to delete its sources */
+    bool is_over;        /* done, or handed back because sources are gone */
     struct gcs_source sources[GCS_COMPOSE_MAX];
     char name[GCS_NAME_MAX + 1];
     char names[GCS_COMPOSE_MAX][GCS_NAME_MAX + 1];
@@ -56,17 +57,41 @@ static void gather(struct join *join)
     composite_unlock(composite);
 }
 
+/* Did the compose delete its sources? Seen once on this bucket, at one of them; then believed. */
+static bool are_deleted(struct join *join)
+{
+    _Atomic int *deletion = &join->uploader->engine->source_deletion;
+    if (!join->asked_deletion) {
+        return false;
+    }
+    if (atomic_load(deletion) == UPLOAD_DELETION_UNPROVEN) {
+        struct error unseen = {0}; /* then they are deleted one by one, which tells it */
+        struct gcs_object object;
+        uint32_t first = is_repeat(join, 0) ? join->model : 0;
+        enum gcs_answer answer =
+            upload_call_get(join->uploader, join->names[first], &object, &unseen);
+        int unproven = UPLOAD_DELETION_UNPROVEN;
+        if (answer == GCS_NOT_FOUND || answer == GCS_DONE) {
+            (void)atomic_compare_exchange_strong(deletion, &unproven,
+                                                 answer == GCS_DONE ? UPLOAD_DELETION_IGNORED
+                                                                    : UPLOAD_DELETION_DONE);
+        }
+    }
+    return atomic_load(deletion) == UPLOAD_DELETION_DONE;
+}
+
 static int accept(struct join *join, uint64_t generation, bool was_present, struct error *err)
 {
     struct upload_composite *composite = join->composite;
     composite_report_node(composite, join->level, join->index, generation, join->crc32c);
+    const bool are_gone = !was_present && are_deleted(join);
     for (uint32_t i = 0; i < join->count; i++) {
         struct error failure = {0};
         if (is_repeat(join, i)) {
             continue; /* its model is deleted once */
         }
-        if (upload_delete_exactly(join->uploader, join->names[i], join->sources[i].generation,
-                                  &failure) != 0) {
+        if (!are_gone && upload_delete_exactly(join->uploader, join->names[i],
+                                               join->sources[i].generation, &failure) != 0) {
             if (failure.kind != ERROR_FAIL_ENTRY) {
                 *err = failure;
                 return error_add(err, "a part that has been composed cannot be removed");
@@ -99,6 +124,9 @@ static int composed(struct join *join, struct gcs_object *object, struct error *
     if (is_equal) {
         return accept(join, object->generation, false, err);
     }
+    /* Its sources may be gone with it. Once is enough: from now on they stay until they are proven
+     * to be in the result. */
+    atomic_store(&join->uploader->engine->source_deletion, UPLOAD_DELETION_IGNORED);
     if (upload_delete_exactly(join->uploader, join->name, object->generation, err) != 0) {
         return error_add(err, "a wrongly composed object cannot be removed");
     }
@@ -134,6 +162,7 @@ static int top_is_taken(struct join *join, struct error *err)
     struct upload_seen seen = {0};
     switch (upload_resolve_look(join->uploader, &wanted, &seen, err)) {
     case UPLOAD_EQUAL:
+        join->asked_deletion = false; /* whoever made it: the parts may be there */
         return accept(join, seen.generation, !is_ours, err);
     case UPLOAD_REPLACE:
     case UPLOAD_GONE:
@@ -237,9 +266,16 @@ static int source_is_gone(struct join *join, struct error *err)
     return 0;
 }
 
-/* It may take no source twice: then zeros travel like all else. */
+/* It may not like to be asked for deletions, or take no source twice: then zeros travel like all
+ * else. */
 static int refused(struct join *join)
 {
+    int unproven = UPLOAD_DELETION_UNPROVEN;
+    if (join->asked_deletion &&
+        atomic_compare_exchange_strong(&join->uploader->engine->source_deletion, &unproven,
+                                       UPLOAD_DELETION_IGNORED)) {
+        return 0;
+    }
     composite_lock(join->composite);
     uint32_t again = composite_unrepeat_locked(join->composite, join->level, join->index);
     composite_unlock(join->composite);
@@ -264,7 +300,10 @@ static int join_once(struct join *join, struct error *err)
         write.custom_time = composite->object.custom_time;
     }
     struct gcs_object object;
-    switch (upload_call_compose(join->uploader, &write, join->sources, join->count, &object, err)) {
+    join->asked_deletion =
+        atomic_load(&join->uploader->engine->source_deletion) != UPLOAD_DELETION_IGNORED;
+    switch (upload_call_compose(join->uploader, &write, join->sources, join->count,
+                                join->asked_deletion, &object, err)) {
     case GCS_DONE:
         return composed(join, &object, err);
     case GCS_EXISTS:

@@ -80,13 +80,15 @@ enum gcs_answer upload_call_insert(struct uploader *uploader, const struct gcs_w
 
 enum gcs_answer upload_call_compose(struct uploader *uploader, const struct gcs_write *write,
                                     const struct gcs_source *sources, size_t count,
-                                    struct gcs_object *ret_object, struct error *err)
+                                    bool delete_sources, struct gcs_object *ret_object,
+                                    struct error *err)
 {
     if (enter_write(uploader, err) != 0) {
         return GCS_ERROR;
     }
     struct started started = start(uploader);
-    enum gcs_answer answer = gcs_compose(uploader->client, write, sources, count, ret_object, err);
+    enum gcs_answer answer =
+        gcs_compose(uploader->client, write, sources, count, delete_sources, ret_object, err);
     leave(uploader, started);
     return answer;
 }

@@ -119,8 +119,16 @@ uint32_t upload_run_mark(const char *run);
 
 /* ---- engine.c ---- */
 
+/* Does the server delete the sources of a compose when it is asked to? */
+enum upload_source_deletion {
+    UPLOAD_DELETION_UNPROVEN, /* asked for; the first compose shows it */
+    UPLOAD_DELETION_DONE,
+    UPLOAD_DELETION_IGNORED,
+};
+
 struct upload_engine {
     struct upload_settings settings;
+    _Atomic int source_deletion; /* enum upload_source_deletion */
     struct upload_window window;
     struct upload_rate rate;
     struct upload_ramp ramp;
@@ -159,7 +167,8 @@ enum gcs_answer upload_call_insert(struct uploader *uploader, const struct gcs_w
                                    struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_compose(struct uploader *uploader, const struct gcs_write *write,
                                     const struct gcs_source *sources, size_t count,
-                                    struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
+                                    bool delete_sources, struct gcs_object *ret_object,
+                                    struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_get(struct uploader *uploader, const char *name,
                                 struct gcs_object *ret_object, struct error *err) WARN_UNUSED;
 enum gcs_answer upload_call_delete(struct uploader *uploader, const char *name, uint64_t generation,
