@@ -79,9 +79,29 @@ static void test_doubles_in_twenty_minutes_once_it_was_too_much(void **state)
     now_ns += 1200 * SECOND;
     now = push(&ramp, &now_ns, 10, 50000, 0);
     assert_in_range(now, (unsigned)(first * 19.8), (unsigned)(first * 20.6));
-    /* Refused on: down to what the server takes, but never to nothing. */
-    (void)push(&ramp, &now_ns, 100, 50000, 1000);
-    assert_true(ramp.base >= 10 && ramp.base < 11);
+    /* Refused on: down once a minute, but never to nothing. */
+    double before = ramp.allowed;
+    (void)push(&ramp, &now_ns, 55, 50000, 1000);
+    assert_true(ramp.base > before * 0.6 && ramp.base < before * 0.8);
+    (void)push(&ramp, &now_ns, 2000, 50000, 1000);
+    assert_true(ramp.base > 499 && ramp.base < 501);
+    upload_ramp_close(&ramp);
+}
+
+/* Minutes in which next to nothing goes and all is refused do not make a crawl of what follows. */
+static void test_an_outage_is_no_wish_for_a_crawl(void **state)
+{
+    (void)state;
+    struct upload_ramp ramp = start();
+    uint64_t now_ns = 1000 * SECOND;
+    (void)push(&ramp, &now_ns, 8, 4000, 0);
+    for (int i = 0; i < 500; i++) {
+        upload_ramp_note_refused(&ramp);
+    }
+    now_ns += 50 * SECOND;
+    (void)push(&ramp, &now_ns, 3, 4000, 0);
+    assert_true(ramp.is_cut);
+    assert_true(ramp.base > 2000);
     upload_ramp_close(&ramp);
 }
 
@@ -137,6 +157,7 @@ int main(void)
         cmocka_unit_test(test_begins_at_a_thousand_and_grows_freely),
         cmocka_unit_test(test_what_is_not_used_does_not_grow),
         cmocka_unit_test(test_doubles_in_twenty_minutes_once_it_was_too_much),
+        cmocka_unit_test(test_an_outage_is_no_wish_for_a_crawl),
         cmocka_unit_test(test_a_few_refusals_are_no_wish),
         cmocka_unit_test(test_off_waits_for_nothing),
         cmocka_unit_test(test_waits_and_is_cancelled),

@@ -5,7 +5,9 @@
  * "Request rate and access distribution guidelines"). Inserts, composes and deletes count alike.
  * Until the server asks for less, the rate may double every second that uses it; from then on it
  * doubles at most every 20 minutes. A single 503 is no such wish: only a second in which one
- * request in 50 was refused.
+ * request in 50 was refused. An outage looks alike: so it is counted once a minute, what was
+ * reached before it counts and not what still went, and the rate never falls below half of what
+ * any bucket takes.
  */
 #include "upload_internal.h"
 
@@ -13,7 +15,9 @@
 
 #define NS_PER_SECOND 1000000000ULL
 #define FIRST_RATE 1000.0
-#define LEAST_RATE 10.0
+#define LEAST_RATE 500.0
+#define CUT_INTERVAL_NS (60 * NS_PER_SECOND)
+#define CALM_SHARE 0.9 /* what was reached in calm is forgotten slowly */
 #define DOUBLING_SECONDS 1200.0
 #define CUT 0.7               /* of what was reached when it was too much */
 #define REFUSED_SHARE 50      /* one in so many */
@@ -34,7 +38,11 @@ void upload_ramp_close(struct upload_ramp *ramp)
 
 static void cut(struct upload_ramp *ramp, uint64_t now_ns, double reached)
 {
-    double most = reached < ramp->allowed ? reached : ramp->allowed;
+    if (ramp->is_cut && now_ns - ramp->base_ns < CUT_INTERVAL_NS) {
+        return;
+    }
+    double most = reached > ramp->calm ? reached : ramp->calm;
+    most = most < ramp->allowed ? most : ramp->allowed;
     ramp->base = most * CUT > LEAST_RATE ? most * CUT : LEAST_RATE;
     ramp->base_ns = now_ns;
     ramp->is_cut = true;
@@ -47,8 +55,12 @@ static void end_period(struct upload_ramp *ramp, uint64_t now_ns)
     double reached = (double)ramp->granted / seconds;
     if (ramp->refused > 0 && ramp->refused * REFUSED_SHARE >= ramp->granted) {
         cut(ramp, now_ns, reached);
-    } else if (!ramp->is_cut && reached >= USED_SHARE * ramp->allowed) {
-        ramp->allowed *= 2;
+    } else {
+        double before = ramp->calm * CALM_SHARE;
+        ramp->calm = reached > before ? reached : before;
+        if (!ramp->is_cut && reached >= USED_SHARE * ramp->allowed) {
+            ramp->allowed *= 2;
+        }
     }
     ramp->period_ns = now_ns;
     ramp->granted = 0;

@@ -82,6 +82,7 @@ struct upload_ramp {
     uint64_t next_ns; /* when the next one may go */
     uint64_t period_ns;
     uint64_t granted, refused; /* since then */
+    double calm;               /* requests a second, reached without refusals */
     bool is_cut;               /* the server has asked for less: `base` at `base_ns` */
     double base;
     uint64_t base_ns;
