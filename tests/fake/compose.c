@@ -155,13 +155,9 @@ static int join(struct request *request, struct compose *compose, struct blob *b
 
 static void delete_sources(struct request *request, const struct compose *compose)
 {
-    static const struct conditions none;
     for (size_t i = 0; i < compose->source_count; i++) {
-        const struct object *source = compose->sources[i];
-        enum condition failed = CONDITION_COUNT;
         /* One that was named twice, or that the result has replaced, is gone already. */
-        (void)store_delete(request->server->store, source->bucket, source->name, source->generation,
-                           &none, &failed);
+        (void)store_delete_source(request->server->store, compose->sources[i]);
     }
 }
 

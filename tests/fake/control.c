@@ -64,6 +64,8 @@ static void finish_stats(struct request *request)
     add_count(&body, "lists", stats_read(&stats->lists));
     add_count(&body, "precondition_failed", stats_read(&stats->by_status[412]));
     add_count(&body, "max_inserts_per_object", numbers.max_inserts_per_object);
+    add_count(&body, "soft_deleted", numbers.soft_deleted);
+    add_count(&body, "soft_deleted_bytes", numbers.soft_deleted_bytes);
     add_count(&body, "authorized", stats_read(&stats->authorized));
     add_count(&body, "tokens", stats_read(&stats->tokens));
     add_count(&body, "faults", stats_read(&stats->faults));

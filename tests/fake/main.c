@@ -48,6 +48,8 @@ static int load_bucket_json(struct server *server, struct error *err)
         return -1;
     }
     server->bucket_json = cJSON_Parse(text_str(&json));
+    const struct protection protection = protection_of_bucket(server->bucket_json);
+    store_protect(server->store, &protection);
     return cJSON_IsObject(server->bucket_json)
                ? 0
                : error_stop(err, EXIT_STATUS_USAGE, "%s: not a JSON object", path);

@@ -14,6 +14,8 @@ static const char *const attribute_names[ATTRIBUTE_COUNT] = {
     [ATTRIBUTE_STORAGE_CLASS] = "storageClass",
     [ATTRIBUTE_CUSTOM_TIME] = "customTime",
     [ATTRIBUTE_KMS_KEY] = "kmsKeyName",
+    [ATTRIBUTE_TEMPORARY_HOLD] = "temporaryHold",
+    [ATTRIBUTE_EVENT_HOLD] = "eventBasedHold",
     [ATTRIBUTE_METADATA] = "metadata",
 };
 
@@ -121,10 +123,13 @@ static int take_attribute(struct attributes *attributes, enum attribute attribut
     if (cJSON_IsNull(value)) {
         return attribute_set(attributes, attribute, NULL);
     }
+    if (attribute_is_flag(attribute) && cJSON_IsBool(value)) {
+        return attribute_set(attributes, attribute, cJSON_IsTrue(value) ? "true" : NULL);
+    }
     if (attribute == ATTRIBUTE_METADATA && cJSON_IsObject(value)) {
         return merge_metadata(attributes, value, problem);
     }
-    if (attribute == ATTRIBUTE_METADATA || !cJSON_IsString(value)) {
+    if (attribute == ATTRIBUTE_METADATA || attribute_is_flag(attribute) || !cJSON_IsString(value)) {
         text_printf(problem, "Invalid value for %s", attribute_names[attribute]);
         return -1;
     }

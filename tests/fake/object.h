@@ -26,7 +26,9 @@ enum attribute {
     ATTRIBUTE_STORAGE_CLASS,
     ATTRIBUTE_CUSTOM_TIME,
     ATTRIBUTE_KMS_KEY,
-    ATTRIBUTE_METADATA, /* the JSON text of an object of strings */
+    ATTRIBUTE_TEMPORARY_HOLD, /* "true", or not set */
+    ATTRIBUTE_EVENT_HOLD,     /* the same */
+    ATTRIBUTE_METADATA,       /* the JSON text of an object of strings */
     ATTRIBUTE_COUNT,
 };
 
@@ -55,6 +57,11 @@ struct object {
     struct blob *blob; /* NULL with --discard */
 };
 
+/* Is it a JSON boolean? */
+static inline bool attribute_is_flag(enum attribute attribute)
+{
+    return attribute == ATTRIBUTE_TEMPORARY_HOLD || attribute == ATTRIBUTE_EVENT_HOLD;
+}
 /* The JSON name of an attribute. */
 const char *attribute_name(enum attribute attribute);
 int attribute_set(struct attributes *attributes, enum attribute attribute, const char *value);

@@ -201,7 +201,7 @@ void object_add_json(struct text *out, const struct object *object, const struct
     add_time(out, view, FIELD_FINALIZED, object->created_ns);
     for (unsigned i = 0; i < ATTRIBUTE_COUNT; i++) {
         const char *value = object->attributes.values[i];
-        if (value != NULL && i == ATTRIBUTE_METADATA) {
+        if (value != NULL && (i == ATTRIBUTE_METADATA || attribute_is_flag((enum attribute)i))) {
             if (begin_field(out, view, FIELD_COUNT + i)) {
                 text_add(out, value);
             }

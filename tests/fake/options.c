@@ -29,8 +29,8 @@ static const char help_text[] =
     "  --metadata-token T  be a metadata server and token endpoint that hands out T\n"
     "  --bucket-json FILE  members to overlay on the resource of every bucket\n"
     "  --ignore-delete-sources\n"
-    "  --unique-sources\n"
     "                      compose as a server that does not know deleteSourceObjects\n"
+    "  --unique-sources    refuse a compose that names an object twice\n"
     "  --threads N         threads that serve (default 2, with --dir 4)\n"
     "  --help              this text\n";
 

@@ -208,6 +208,18 @@ void reply_store_result(struct request *request, enum store_result result,
     case STORE_NEEDS_DELETE:
         (void)request_need_right(request, RIGHT_DELETE); /* answers: the right is missing */
         break;
+    case STORE_RETAINED:
+        reply_error(request, 403, "retentionPolicyNotMet",
+                    "Object '%s/%s' is subject to bucket's retention policy and cannot be deleted, "
+                    "overwritten or archived yet",
+                    request->bucket, request->object);
+        break;
+    case STORE_HELD:
+        reply_error(request, 403, "objectUnderActiveHold",
+                    "Object '%s/%s' is under active hold and cannot be deleted, overwritten or "
+                    "archived until hold is removed.",
+                    request->bucket, request->object);
+        break;
     case STORE_FAILED:
         reply_error(request, 500, "backendError", "out of memory or disk");
         break;

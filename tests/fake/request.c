@@ -226,6 +226,21 @@ int request_need_right(struct request *request, enum right right)
     return -1;
 }
 
+/* billing.requesterPays: whoever asks says which project pays. */
+static int need_payer(struct request *request)
+{
+    const cJSON *billing =
+        cJSON_GetObjectItemCaseSensitive(request->server->bucket_json, "billing");
+    if (!cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(billing, "requesterPays")) ||
+        request_param(request, "userProject") != NULL ||
+        request_header(request, "x-goog-user-project") != NULL) {
+        return 0;
+    }
+    reply_error(request, 400, "userProjectMissing",
+                "Bucket is a requester pays bucket but no user project provided.");
+    return -1;
+}
+
 int request_need_bucket(struct request *request)
 {
     static const char missing[] = "missing-";
@@ -241,7 +256,7 @@ int request_need_bucket(struct request *request)
         reply_error(request, 404, "notFound", "The specified bucket does not exist.");
         return -1;
     }
-    return 0;
+    return need_payer(request);
 }
 
 int request_need_name(struct request *request)

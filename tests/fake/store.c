@@ -28,6 +28,11 @@ struct store *store_new(struct object_index *index)
     return store;
 }
 
+void store_protect(struct store *store, const struct protection *protection)
+{
+    store->protection = *protection;
+}
+
 void store_free(struct store *store)
 {
     if (store == NULL) {
@@ -183,6 +188,26 @@ static struct object *replace_current(struct store *store, struct slot *slot, st
     return old;
 }
 
+static enum store_result check_protection(const struct store *store, const struct object *object)
+{
+    switch (protection_check(&store->protection, object, clock_utc_ns())) {
+    case PROTECTION_RETAINED:
+        return STORE_RETAINED;
+    case PROTECTION_HELD:
+        return STORE_HELD;
+    default:
+        return STORE_OK;
+    }
+}
+
+static void count_soft_delete(struct store *store, const struct object *old)
+{
+    if (old != NULL && store->protection.soft_delete) {
+        store->numbers.soft_deleted++;
+        store->numbers.soft_deleted_bytes += old->digest.size_bytes;
+    }
+}
+
 static enum store_result check_put(struct store *store, const struct store_put *put,
                                    enum condition *ret_failed)
 {
@@ -193,9 +218,10 @@ static enum store_result check_put(struct store *store, const struct store_put *
     }
     uint64_t generation = live == NULL ? 0 : live->generation;
     uint64_t metageneration = live == NULL ? 0 : live->metageneration;
-    return conditions_met(put->conditions, generation, metageneration, ret_failed)
-               ? STORE_OK
-               : STORE_CONDITION;
+    if (!conditions_met(put->conditions, generation, metageneration, ret_failed)) {
+        return STORE_CONDITION;
+    }
+    return live == NULL ? STORE_OK : check_protection(store, live);
 }
 
 enum store_result store_check_put(struct store *store, const struct store_put *put,
@@ -225,10 +251,15 @@ static enum store_result put_checked(struct store *store, const struct store_put
     }
     object->generation = generation;
     store->last_generation = generation;
+    if (store->protection.default_event_hold &&
+        attribute_set(&object->attributes, ATTRIBUTE_EVENT_HOLD, "true") != 0) {
+        return STORE_FAILED;
+    }
     if (object_index_write_put(store->index, object) != 0) {
         return STORE_FAILED;
     }
     *ret_old = replace_current(store, slot, object);
+    count_soft_delete(store, *ret_old);
     if (put->kind == PUT_INSERT) {
         slot->inserts++;
         if (slot->inserts > store->numbers.max_inserts_per_object) {
@@ -301,24 +332,45 @@ struct object *store_get(struct store *store, const char *bucket, const char *na
     return object;
 }
 
+/* With the lock held. The old object is the caller's to release without it. */
+static enum store_result delete_live(struct store *store, struct slot *slot,
+                                     struct object **ret_old)
+{
+    enum store_result result = check_protection(store, slot->current);
+    if (result != STORE_OK) {
+        return result;
+    }
+    if (object_index_write_delete(store->index, slot->current) != 0) {
+        return STORE_FAILED;
+    }
+    *ret_old = replace_current(store, slot, NULL);
+    return STORE_OK;
+}
+
 enum store_result store_delete(struct store *store, const char *bucket, const char *name,
                                uint64_t generation, const struct conditions *conditions,
                                enum condition *ret_failed)
 {
     struct object *old CLEANUP(object_cleanup) = NULL;
-    enum store_result result = STORE_OK;
+    enum store_result result = STORE_NOT_FOUND;
     (void)pthread_mutex_lock(&store->lock);
     struct slot *slot = find_live(store, bucket, name, generation);
-    if (slot == NULL) {
-        result = STORE_NOT_FOUND;
-    } else if (!conditions_met(conditions, slot->current->generation, slot->current->metageneration,
-                               ret_failed)) {
-        result = STORE_CONDITION;
-    } else if (object_index_write_delete(store->index, slot->current) != 0) {
-        result = STORE_FAILED;
-    } else {
-        old = replace_current(store, slot, NULL);
+    if (slot != NULL) {
+        bool met = conditions_met(conditions, slot->current->generation,
+                                  slot->current->metageneration, ret_failed);
+        result = met ? delete_live(store, slot, &old) : STORE_CONDITION;
+        count_soft_delete(store, old);
     }
+    (void)pthread_mutex_unlock(&store->lock);
+    return result;
+}
+
+enum store_result store_delete_source(struct store *store, const struct object *source)
+{
+    struct object *old CLEANUP(object_cleanup) = NULL;
+    (void)pthread_mutex_lock(&store->lock);
+    struct slot *slot = find_live(store, source->bucket, source->name, source->generation);
+    enum store_result result = slot == NULL ? STORE_NOT_FOUND : delete_live(store, slot, &old);
     (void)pthread_mutex_unlock(&store->lock);
     return result;
 }

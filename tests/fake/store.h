@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "conditions.h"
 #include "object.h"
+#include "protection.h"
 
 struct store;
 struct object_index;
@@ -18,12 +19,16 @@ enum store_result {
     STORE_NOT_FOUND,
     STORE_CONDITION,    /* a precondition does not hold */
     STORE_NEEDS_DELETE, /* the name exists and the caller may not replace */
+    STORE_RETAINED,     /* a retention policy keeps what is there */
+    STORE_HELD,         /* a hold does */
     STORE_FAILED,       /* out of memory or disk */
 };
 
 /* `index` may be NULL; it is told of every change, in order, under the lock. */
 struct store *store_new(struct object_index *index);
 void store_free(struct store *store);
+/* How deletions are judged and counted. Start only; without it nothing is protected. */
+void store_protect(struct store *store, const struct protection *protection);
 
 /* Why an object is put: only inserts are counted per name. */
 enum put_kind { PUT_INSERT, PUT_COMPOSE, PUT_COPY };
@@ -56,6 +61,8 @@ struct object *store_get(struct store *store, const char *bucket, const char *na
 enum store_result store_delete(struct store *store, const char *bucket, const char *name,
                                uint64_t generation, const struct conditions *conditions,
                                enum condition *ret_failed);
+/* The same for a source of a compose: for good, whatever soft delete says. */
+enum store_result store_delete_source(struct store *store, const struct object *source);
 
 /* Replace `old` by `changed`, same generation, next metageneration; STORE_CONDITION when `old` is
  * no longer the live one. */
@@ -100,6 +107,8 @@ struct store_numbers {
     uint64_t bytes;
     uint64_t part_objects; /* under any .winch/parts/ */
     uint64_t max_inserts_per_object;
+    uint64_t soft_deleted; /* generations that soft delete keeps, and their bytes */
+    uint64_t soft_deleted_bytes;
 };
 
 void store_count(struct store *store, struct store_numbers *ret);

@@ -34,6 +34,7 @@ struct store {
     struct object_index *index;
     struct bucket *buckets;
     struct store_numbers numbers;
+    struct protection protection;
     uint64_t last_generation;
 };
 

@@ -37,7 +37,7 @@ class Manifest:
 
     def __init__(self, bucket, prefix='', run=None, strays=False):
         self.bucket = bucket
-        self.strays = strays    # a session with the right to create alone died and left files
+        self.strays = strays    # nobody may delete what earlier sessions or segments left
         self.root = (prefix + '/' if prefix else '') + '.winch/runs/'
         self.objects = bucket.list(self.root)
         self.run = run or self.newest()
@@ -70,8 +70,8 @@ class Manifest:
         listed = {name for name in there if name.startswith(('manifest-', 'security'))}
         assert self.strays or listed <= set(described), 'not in index.json: %s' % listed
         assert set(described) <= there, 'only in index.json: %s' % (set(described) - there)
-        assert not any('segments/' in name for name in self.objects
-                       if name.startswith(self.folder)), 'segments are left'
+        assert self.strays or not any('segments/' in name for name in self.objects
+                                      if name.startswith(self.folder)), 'segments are left'
         for name in sorted(described):
             lines = self.read_part(self.folder + name, described[name])
             (self.security if name.startswith('security') else self.lines).extend(lines)
